@@ -459,25 +459,19 @@ type trend struct {
 
 // newTrend makes a trend of n rows that are grouped by day first; nil for a single day.
 func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
-	var first, last time.Time
-	at := make([]time.Time, n)
+	at := make([]int, n) // days of some calendar
 	for i := range n {
 		k, _ := row(i)
 		day, err := time.Parse(time.DateOnly, k.Day)
 		if err != nil {
 			return nil
 		}
-		if at[i] = day; first.IsZero() || day.Before(first) {
-			first = day
-		}
-		if day.After(last) {
-			last = day
-		}
+		at[i] = int(day.Unix() / (24 * 60 * 60))
 	}
-	all := int(last.Sub(first)/(24*time.Hour)) + 1
-	if n == 0 || all < 2 {
+	if n == 0 || slices.Min(at) == slices.Max(at) {
 		return nil
 	}
+	first, all := slices.Min(at), slices.Max(at)-slices.Min(at)+1
 	t := &trend{days: (all + trendWidth - 1) / trendWidth, lines: make(map[string][]float64)}
 	bars := (all + t.days - 1) / t.days
 	t.total = make([]float64, bars)
@@ -487,7 +481,7 @@ func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
 		if t.lines[id] == nil {
 			t.lines[id] = make([]float64, bars)
 		}
-		bar := int(at[i].Sub(first)/(24*time.Hour)) / t.days
+		bar := (at[i] - first) / t.days
 		t.lines[id][bar] += v
 		t.total[bar] += v
 	}
@@ -496,13 +490,9 @@ func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
 
 // rowID identifies a row by its dimensions, the day left out.
 func rowID(k *audit.Key) string {
-	id := ""
-	for _, by := range slices.Concat(audit.CallDimensions, audit.UsageDimensions) {
-		if by != "day" {
-			id += k.Value(by) + "\x00"
-		}
-	}
-	return id
+	whole := *k
+	whole.Day = ""
+	return strings.Join(whole.Values(slices.Concat(audit.CallDimensions, audit.UsageDimensions)), "\x00")
 }
 
 // trendColumn is the column of a trend; of nil one that is not shown.
@@ -528,13 +518,10 @@ func sparkline(values []float64) string {
 		return ""
 	}
 	most := slices.Max(values)
-	var b strings.Builder
-	for _, v := range values {
+	return string(lists.Map(values, func(v float64) rune {
 		if v <= 0 {
-			b.WriteRune('·')
-			continue
+			return '·'
 		}
-		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(int(8*v/most), 7)])
-	}
-	return b.String()
+		return []rune("▁▂▃▄▅▆▇█")[min(int(8*v/most), 7)]
+	}))
 }

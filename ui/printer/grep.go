@@ -64,13 +64,12 @@ type grepLine struct {
 func (g *Grep) rows(visit func(*grepLine) error) error {
 	return g.Each(func(m *grep.Match) error {
 		var rows []grepLine
-		for i := range m.Lines {
-			l := &m.Lines[i]
+		for _, l := range m.Lines {
+			spans := l.Spans
 			if g.Mode != GrepOnly {
-				rows = append(rows, grepLine{m, l.Number, l.Text})
-				continue
+				spans = [][2]int{{0, len(l.Text)}}
 			}
-			for _, s := range l.Spans {
+			for _, s := range spans {
 				rows = append(rows, grepLine{m, l.Number + strings.Count(l.Text[:s[0]], "\n"), l.Text[s[0]:s[1]]})
 			}
 		}

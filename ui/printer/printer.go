@@ -93,15 +93,13 @@ func (l Layout) sessionID(id, path string) string {
 	return l.ShortID(handle)
 }
 
-// Know makes the layout use the short names of the sessions of a reader, which must stay open.
+// Know makes the layout use the short names of the sessions of a reader, which must stay open, and show
+// agents if they are of several.
 func (l *Layout) Know(r *index.Reader) {
-	l.KnowAgents(r)
+	l.Several = len(r.Table().Agents()) > 1
 	names := sessions.NewNaming(r.Beginnings())
 	l.ShortID, l.Name = names.ShortID, names.Name
 }
-
-// KnowAgents makes the layout show agents if the sessions of a reader are of several.
-func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
 
 func (l Layout) Badge(host, agent string, kept bool) string {
 	return terminal.Clean(human.Badge(host, agent, l.Several, kept))

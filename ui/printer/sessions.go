@@ -356,7 +356,9 @@ func (f *Fix) Text(t *Text) {
 func (t *hitText) fix(s *fix.Session, missing []string) {
 	without := slices.DeleteFunc(slices.Clone(s.Lacks), func(name string) bool { return slices.Contains(missing, name) })
 	lacks := human.When(len(without) > 0, "without "+strings.Join(without, ", "))
-	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	outcome := map[fix.Outcome]string{fix.Fixed: "fixed", fix.Gone: "not seen again after this", fix.Unfixed: "nothing succeeded afterwards"}[s.Outcome]
+	outcome = human.When(s.Occurrences > 1, "seen "+times(s.Occurrences)+", ") + outcome + human.When(s.Later > 0, ", seen "+times(s.Later)+" more later")
+	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), outcome, lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
@@ -413,12 +415,6 @@ func within(call, dir string) string {
 // placeHit is a place in the form in which hits are written.
 func placeHit(p *fix.Place) search.Hit {
 	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryPlace: session.EntryPlace{EntryID: p.EntryID}, InContext: true, Fragment: match.Fragment{Text: p.Text}}
-}
-
-// outcomeText describes how the error was resolved.
-func outcomeText(s *fix.Session) string {
-	outcomes := map[fix.Outcome]string{fix.Fixed: "fixed", fix.Gone: "not seen again after this", fix.Unfixed: "nothing succeeded afterwards"}
-	return human.When(s.Occurrences > 1, "seen "+times(s.Occurrences)+", ") + outcomes[s.Outcome] + human.When(s.Later > 0, ", seen "+times(s.Later)+" more later")
 }
 
 func times(n int) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -178,14 +179,14 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	}
 	if r.Skipped > 0 {
 		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
-		fmt.Fprintln(p.out, p.Dim(p.cut(line, 0)))
+		p.note(line)
 		return
 	}
-	what, text := p.treeText(r.Entry)
+	what, text := treeText(r.Entry, p.s.Session.CWD)
 	right := terminal.Clean(r.Entry.ID)
 	note := human.Joined(" ", labelOf(r.Entry), human.When(r.Leaf, "← leaf"))
 	note = human.When(note != "", " "+note)
-	room := p.Width - terminal.Width(indent) - terminal.Width(dot) - terminal.Width(what) - 1 - terminal.Width(note) - 2 - terminal.Width(right)
+	room := p.Width - terminal.Width(indent+dot+what+" "+note+"  "+right)
 	tail := "  " + right
 	switch {
 	case p.Width == 0:
@@ -198,7 +199,10 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 		text = terminal.Clip(text, room)
 		tail = strings.Repeat(" ", room-terminal.Width(text)) + tail
 	}
-	style := printer.KindStyles[kindOfEntry(r.Entry)]
+	style := printer.KindStyles[session.KindOther]
+	if i := slices.IndexFunc(r.Entry.View.Blocks, func(b session.Block) bool { return b.Kind != session.KindThinking }); i >= 0 {
+		style = printer.KindStyles[r.Entry.View.Blocks[i].Kind]
+	}
 	if !r.Active {
 		style = printer.DimStyle
 		text = p.Dim(text)
@@ -206,17 +210,8 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	fmt.Fprintln(p.out, strings.TrimRight(p.Dim(indent)+dot+p.Style(style, what)+" "+text+p.Style(printer.MatchStyle, note)+p.Dim(tail), " "))
 }
 
-// kindOfEntry is the kind of the first block that is not thinking.
-func kindOfEntry(e *entry.Entry) session.Kind {
-	for i := range e.View.Blocks {
-		if e.View.Blocks[i].Kind != session.KindThinking {
-			return e.View.Blocks[i].Kind
-		}
-	}
-	return session.KindOther
-}
-
-func (p *showText) treeText(e *entry.Entry) (what, text string) {
+// treeText is what an entry is and says on a line, in a session of a directory.
+func treeText(e *entry.Entry, cwd string) (what, text string) {
 	what = transcript.Describe(e).Name
 	switch e.Type {
 	case session.TypeLabel:
@@ -234,7 +229,7 @@ func (p *showText) treeText(e *entry.Entry) (what, text string) {
 			if c := transcript.CommandOf(b.Call); c != "" {
 				text += "$ " + terminal.Clean(c)
 			} else {
-				text += transcript.CallSummary(b.Call, p.s.Session.CWD, false)
+				text += transcript.CallSummary(b.Call, cwd, false)
 			}
 			if e.Role == session.RoleToolResult {
 				return what, text
@@ -279,23 +274,21 @@ type treeRowJSON struct {
 	Skipped   int          `json:"skipped,omitempty"` // entries left out here
 }
 
-func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
-	j := treeRowJSON{Type: "node", Depth: r.Depth, Branch: entry.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
-	if r.Active {
-		j.Branch = entry.BranchActive
-	}
-	if e := r.Entry; e != nil {
-		_, text := (&showText{Text: &printer.Text{}, s: &Show{Session: s.Session}}).treeText(e)
-		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
-		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
-	}
-	return j
-}
-
 func (s *Tree) JSON(j *printer.JSON) {
+	row := func(r *entry.TreeRow) any {
+		row := treeRowJSON{Type: "node", Depth: r.Depth, Branch: entry.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
+		if r.Active {
+			row.Branch = entry.BranchActive
+		}
+		if e := r.Entry; e != nil {
+			row.EntryID, row.ParentID, row.EntryType, row.Role, row.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
+			row.InContext, row.Label = e.InContext, e.Labelled
+			_, row.Text = treeText(e, s.Session.CWD)
+		}
+		return row
+	}
 	j.Stream(&printer.Stream{
-		Command: "show", Session: &s.Session, Name: "tree",
-		Rows: printer.RowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
+		Command: "show", Session: &s.Session, Name: "tree", Rows: printer.RowsFrom(s.Rows, row),
 		Tail: func(n int) any { return j.InLines("total", n) },
 	})
 }
@@ -326,13 +319,10 @@ func exportFacts(s *Show) [][2]string {
 		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
 		{"File", f.SessionPath}, {f.ParentIs(), f.ParentSession}, {"Begins in", f.BeginsIn()},
 	}
-	kept := facts[:0]
-	for _, fact := range facts {
-		if fact[1] = terminal.Clean(fact[1]); fact[1] != "" {
-			kept = append(kept, fact)
-		}
+	for i := range facts {
+		facts[i][1] = terminal.Clean(facts[i][1])
 	}
-	return kept
+	return slices.DeleteFunc(facts, func(fact [2]string) bool { return fact[1] == "" })
 }
 
 // stamp is a time with its zone, for readers that may be anywhere.
