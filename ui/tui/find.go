@@ -32,9 +32,9 @@ type finding struct {
 	mark    *cell // where that is on the page; nil if only the text of the entry has it
 	unseen  bool  // the last match visited is not on the page
 
-	running *job
-	asked   string // the text that the running job searches for
-	from    int    // the entry that was read when it began
+	running context.CancelFunc // stops the job that searches; nil if none runs
+	asked   string             // the text that this job searches for
+	from    int                // the entry that was read when it began
 	back    position
 	fresh   bool // the text was edited: go to its first match as if it had just been typed as a whole
 }
@@ -81,7 +81,7 @@ func (f *finding) label() string {
 // stopped.
 func (f *finding) clear() {
 	if f.running != nil {
-		f.running.stop()
+		f.running()
 	}
 	*f = finding{running: f.running}
 }
@@ -89,8 +89,7 @@ func (f *finding) clear() {
 func (m *Model) openFind() tea.Cmd {
 	p := &m.preview
 	m.findFocus = true
-	job := p.find.running
-	p.find = finding{running: job, from: p.entry, back: p.position()}
+	p.find = finding{running: p.find.running, from: p.entry, back: p.position()}
 	return nil
 }
 
@@ -106,15 +105,13 @@ func (m *Model) findText() tea.Cmd {
 	}
 	if f.running != nil {
 		if f.asked != text {
-			f.running.stop()
+			f.running()
 		}
 		return nil
 	}
-	ctx, stop := context.WithCancel(m.ctx)
-	f.running, f.asked = &job{stop}, text
+	f.asked = text
 	place, wide, find := p.want.Place, m.scope(), m.options.Find
-	return command(func() then {
-		defer stop()
+	return m.start(&f.running, func(ctx context.Context) then {
 		found, err := find(ctx, place, text, wide)
 		return func(m *Model) tea.Cmd { return m.showFound(place.Path, text, found, err) }
 	})
@@ -125,7 +122,6 @@ func (m *Model) findText() tea.Cmd {
 func (m *Model) showFound(path, text string, found []Found, err error) tea.Cmd {
 	p := &m.preview
 	f := &p.find
-	f.running = nil
 	if path != p.want.Path || text != f.text() || errors.Is(err, context.Canceled) {
 		return m.findText()
 	}
@@ -178,7 +174,8 @@ func (m *Model) goFound() tea.Cmd {
 		want.At = c.Entry
 	}
 	p.goal = goalFound
-	return m.showPage(p.ask(want))
+	p.ask(want)
+	return m.load()
 }
 
 // cell is the place on a page where a match begins.
@@ -282,8 +279,10 @@ func (m *Model) cancelFind() tea.Cmd {
 	}
 	back.generation, p.entry = p.want.generation, entry
 	p.goal, p.back = goalBack, back
-	return m.loadIf(p.ask(back.request))
+	p.ask(back.request)
+	return m.load()
 }
+
 
 // hitTour is the hits of the query in one session, in the order of the conversation.
 type hitTour struct {

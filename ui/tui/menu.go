@@ -30,7 +30,7 @@ type menu struct {
 	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
 	marked  bool                                // Tab has chosen something
 
-	counting *job // adds notes to the choices; nil for none
+	running context.CancelFunc // stops what fills in the choices or counts their hits; nil if nothing does
 
 	narrow input
 	shown  []*choice // those of choices that pass narrow
@@ -61,8 +61,8 @@ func newMenu(title, empty string, choices []choice) *menu {
 
 // setMenu shows a menu, or none. It ends what is still counted for the one before.
 func (m *Model) setMenu(next *menu) {
-	if m.menu != nil && m.menu.counting != nil {
-		m.menu.counting.stop()
+	if m.menu != nil && m.menu.running != nil {
+		m.menu.running()
 	}
 	m.menu = next
 }
@@ -313,10 +313,10 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 	text, req, now := m.query.text, m.narrow(m.request), m.options.Now
 	req.Env.Now = now()
 	count, menu := m.options.Count, m.menu
-	ctx, stop := context.WithTimeout(m.ctx, countTime)
-	menu.counting = &job{stop}
-	return command(func() then {
+	return m.start(&menu.running, func(ctx context.Context) then {
+		ctx, stop := context.WithTimeout(ctx, countTime)
 		defer stop()
+
 		counts := make(map[sessions.Facet]search.Counts)
 		for _, f := range facets {
 			if f.Field != field {

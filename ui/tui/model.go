@@ -187,7 +187,23 @@ func command(do func() then) tea.Cmd {
 	}
 }
 
+// start runs work until it ends or is stopped, and then shows its outcome. Until then, running
+// stops it.
+func (m *Model) start(running *context.CancelFunc, work func(context.Context) then) tea.Cmd {
+	ctx, stop := context.WithCancel(m.ctx)
+	*running = stop
+	return command(func() then {
+		defer stop()
+		show := work(ctx)
+		return func(m *Model) tea.Cmd {
+			*running = nil
+			return show(m)
+		}
+	})
+}
+
 // crashing ends the program with a panic of another goroutine.
+
 func crashing(value any) then {
 	stack := debug.Stack()
 	return func(m *Model) tea.Cmd {
@@ -319,7 +335,8 @@ func (m *Model) scrollPreview(n int) tea.Cmd {
 		return nil
 	}
 	m.moved = true
-	return m.loadIf(m.preview.scroll(n))
+	m.preview.scroll(n)
+	return m.load()
 }
 
 func (m *Model) pagePreview(n int) tea.Cmd {

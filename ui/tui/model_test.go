@@ -91,8 +91,8 @@ func TestRandomKeys(t *testing.T) {
 			d.keys("alt+l")
 		}
 		checkScreen(t, d.Model)
-		if len(d.results.groups) != len(library()) || d.search.job != nil || d.preview.page == nil {
-			rt.Fatalf("%d sessions, searching %t, preview %t after random keys", len(d.results.groups), d.search.job != nil, d.preview.page != nil)
+		if len(d.results.groups) != len(library()) || d.search.running != nil || d.preview.page == nil {
+			rt.Fatalf("%d sessions, searching %t, preview %t after random keys", len(d.results.groups), d.search.running != nil, d.preview.page != nil)
 		}
 	})
 }

@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"context"
 	"slices"
+
 	"strconv"
 	"strings"
 	"time"
@@ -37,9 +39,9 @@ type preview struct {
 	find  finding  // what is searched in the conversation
 	hits  hitTour  // the hits of the query in the session
 
-	running *job
-	loading request  // of the running job
-	cache   []cached // the latest last
+	running context.CancelFunc // stops the job that renders a page; nil if none runs
+	loading request            // of that job
+	cache   []cached           // the latest last
 }
 
 // request identifies a page: the place, its extent, and the generation of the index.
@@ -88,8 +90,8 @@ const (
 // has at least a line.
 func (p *preview) around() int { return (max(leastAround, p.height) + 7) &^ 7 }
 
-// show sets what should be shown, and reports whether it must be rendered first.
-func (p *preview) show(want request, hit *search.Hit) bool {
+// show sets what should be shown.
+func (p *preview) show(want request, hit *search.Hit) {
 	want.At, want.Around = AtPlace, p.around()
 	if want.Place != p.want.Place {
 		if want.Path != p.want.Path {
@@ -107,23 +109,21 @@ func (p *preview) show(want request, hit *search.Hit) bool {
 		p.marks, p.goal = marks, goalHit
 		want.At = AtPlace
 	}
-	return p.ask(want)
+	p.ask(want)
 }
 
-// ask sets what should be shown, and reports whether it must be rendered first.
-func (p *preview) ask(want request) bool {
+// ask sets what should be shown. It is shown at once if it need not be rendered.
+func (p *preview) ask(want request) {
 	p.want, p.failed = want, nil
-	if p.want == p.have && p.page != nil {
-		p.put(p.have, p.page)
-		return false
-	}
-	for _, c := range p.cache {
-		if c.request == want {
-			p.put(want, c.page)
-			return false
+	page := p.page
+	if want != p.have || page == nil {
+		i := slices.IndexFunc(p.cache, func(c cached) bool { return c.request == want })
+		if i < 0 {
+			return
 		}
+		page = p.cache[i].page
 	}
-	return true
+	p.put(want, page)
 }
 
 // marksOf returns the distinct texts that a hit matched.
@@ -163,7 +163,7 @@ func (p *preview) loaded(r request, page *Preview) {
 func (p *preview) put(r request, page *Preview) {
 	goal := p.goal
 	at, offset := p.topEntry()
-	before, rewrapped := p.textFrom(at), p.page != nil && p.have.Width != r.Width
+	before, rewrapped := p.firstRun(at), p.page != nil && p.have.Width != r.Width
 	if goal == goalBack {
 		goal, at, offset = goalStay, p.back.entry, p.back.offset
 	}
@@ -185,7 +185,7 @@ func (p *preview) put(r request, page *Preview) {
 	case goalStay:
 		p.top = page.Focus - p.height/3
 		if start, ok := p.starts[at]; ok && rewrapped {
-			p.top = start + before.lineIn(p.textFrom(at), offset)
+			p.top = start + sameLine(before, p.firstRun(at), offset)
 		} else if ok {
 			p.top = start + min(offset, max(0, p.end(at)-start-1))
 		}
@@ -236,57 +236,43 @@ func (p *preview) entryAt(line int) int {
 	return p.page.Lines[max(0, min(line, len(p.page.Lines)-1))].Entry
 }
 
-// runningText is the text of an entry without white space, so that it is the same at every width.
-type runningText struct {
-	text   string
-	starts []int // where each line begins
-}
-
-func (p *preview) textFrom(entry int) runningText {
-	var t runningText
-	start, ok := p.starts[entry]
-	if !ok || p.page == nil {
-		return t
-	}
-	var b strings.Builder
-	for _, l := range p.plain[start:p.end(entry)] {
-		t.starts = append(t.starts, b.Len())
-		for _, word := range strings.Fields(l) {
-			b.WriteString(word)
-		}
-	}
-	t.text = b.String()
-	return t
-}
-
 // sample is how many bytes of text identify a place in an entry.
 const sample = 48
 
-// lineIn returns the line that has the text of line n after the same text was wrapped at
-// another width.
-func (t runningText) lineIn(now runningText, n int) int {
-	if n <= 0 || len(now.starts) == 0 || n >= len(t.starts) {
+// sameLine returns the line that has the text of line n after the same text was wrapped at
+// another width. White space does not count, so that the text is the same.
+func sameLine(before, after []string, n int) int {
+	if n <= 0 || n >= len(before) || len(after) == 0 {
 		return 0
 	}
-	from := t.starts[n]
-	want := t.text[from:min(len(t.text), from+sample)]
-	best := min(from, len(now.text))
-	for at, least := 0, len(t.text)+len(now.text); ; at++ {
-		i := strings.Index(now.text[at:], want)
-		if i < 0 || want == "" {
-			break
-		}
-		at += i
-		if far := max(at-from, from-at); far < least {
-			best, least = at, far
+	dense := func(lines []string) string { return strings.Join(strings.Fields(strings.Join(lines, " ")), "") }
+	from, text := len(dense(before[:n])), dense(after)
+	want := dense(before[n:])
+	want = want[:min(len(want), sample)]
+	place := min(from, len(text)) // or where the text is the nearest
+	above := strings.LastIndex(text[:min(from+len(want), len(text))], want)
+	if below := strings.Index(text[place:], want); below >= 0 && (above < 0 || below < from-above) {
+		place += below
+	} else if above >= 0 {
+		place = above
+	}
+	for line := range after {
+		if place -= len(dense(after[line : line+1])); place < 0 {
+			return line
 		}
 	}
-	line, found := slices.BinarySearch(now.starts, best)
-	if !found {
-		return line - 1
-	}
-	return line
+	return len(after) - 1
 }
+
+
+// firstRun returns the first run of lines of an entry, without colours.
+func (p *preview) firstRun(entry int) []string {
+	if p.page == nil {
+		return nil
+	}
+	return p.plain[p.starts[entry]:p.end(entry)]
+}
+
 
 // end returns the line after the first run of lines of an entry. A call and its result
 // may alternate; only the first run counts.
@@ -302,17 +288,21 @@ func (p *preview) end(entry int) int {
 	return end
 }
 
+// current returns the index in the page of the entry that is read; -1 for none.
+func (p *preview) current() int {
+	if p.page == nil {
+		return -1
+	}
+	return slices.IndexFunc(p.page.Entries, func(e Entry) bool { return e.Index == p.entry })
+}
+
 // reading returns the entry that has the bar at its left; nil for none.
 func (p *preview) reading() *Entry {
-	if p.page == nil {
+	i := p.current()
+	if i < 0 {
 		return nil
 	}
-	for i := range p.page.Entries {
-		if p.page.Entries[i].Index == p.entry {
-			return &p.page.Entries[i]
-		}
-	}
-	return nil
+	return &p.page.Entries[i]
 }
 
 // matchLine returns the line of the hit's entry that contains the most marks.
@@ -337,17 +327,21 @@ func (p *preview) clamp() {
 	}
 }
 
-// scroll scrolls by n lines, and reports whether more must be rendered.
-func (p *preview) scroll(n int) bool {
+// scroll scrolls by n lines.
+func (p *preview) scroll(n int) {
 	before := p.top
 	p.top += n
 	p.clamp()
 	p.follow(n)
-	if p.top == before && p.want == p.have && p.page != nil && (n > 0 && p.page.After || n < 0 && p.page.Before) {
-		// The page ends here, since its entries are large.
-		return p.askAround(p.edge(n))
+	if p.top != before || p.want != p.have || p.page == nil {
+		return
 	}
-	return p.more()
+	// If the page ends here, its entries are large.
+	if list := p.page.Entries; n > 0 && p.page.After {
+		p.askAround(list[len(list)-1].Index)
+	} else if n < 0 && p.page.Before {
+		p.askAround(list[0].Index)
+	}
 }
 
 // follow keeps the current entry on the screen: when it scrolls out of view, the nearest
@@ -381,18 +375,17 @@ func (p *preview) click(y int) {
 	}
 }
 
-// nextEntry moves n entries from the current one, and reports whether more must be
-// rendered.
-func (p *preview) nextEntry(n int) bool {
+// nextEntry moves n entries from the current one.
+func (p *preview) nextEntry(n int) {
 	if p.page == nil {
-		return false
+		return
 	}
-	shown := p.shownEntries()
-	at := slices.Index(shown, p.entry) + n
-	if at < 0 || at >= len(shown) {
-		return p.scroll(n * max(1, p.height/2))
+	at := p.current() + n
+	if at < 0 || at >= len(p.page.Entries) {
+		p.scroll(n * max(1, p.height/2))
+		return
 	}
-	p.entry = shown[at]
+	p.entry = p.page.Entries[at].Index
 	start, end := p.starts[p.entry], p.end(p.entry)
 	if start < p.top || end > p.top+p.height {
 		p.top = start - 1
@@ -401,54 +394,31 @@ func (p *preview) nextEntry(n int) bool {
 		}
 	}
 	p.clamp()
-	return p.more()
 }
 
-func (p *preview) shownEntries() []int {
-	var list []int
-	for i, l := range p.page.Lines {
-		if l.Entry >= 0 && p.starts[l.Entry] == i {
-			list = append(list, l.Entry)
-		}
-	}
-	return list
-}
-
-// more moves the anchor of the wanted page when an end of the page is near, and reports
-// whether it did.
-func (p *preview) more() bool {
+// more moves the anchor of the wanted page when an end of the page is near.
+func (p *preview) more() {
 	if p.page == nil || p.want != p.have || len(p.page.Entries) == 0 {
-		return false
+		return
 	}
 	up := p.page.Before && p.top < p.height/2
 	down := p.page.After && p.top+p.height > len(p.page.Lines)-p.height/2
-	if !up && !down {
-		return false
+	if at := p.entryAt(p.top + p.height/2); (up || down) && at >= 0 && at != p.page.Anchor {
+		p.askAround(at)
 	}
-	at := p.entryAt(p.top + p.height/2)
-	return at >= 0 && at != p.page.Anchor && p.askAround(at)
-}
-
-// edge returns the last entry of the page, or the first one.
-func (p *preview) edge(n int) int {
-	if n > 0 {
-		return p.page.Entries[len(p.page.Entries)-1].Index
-	}
-	return p.page.Entries[0].Index
 }
 
 // askAround is ask for the same conversation around another entry.
-func (p *preview) askAround(at int) bool {
+func (p *preview) askAround(at int) {
 	want := p.want
 	want.At = at
-	return p.ask(want)
+	p.ask(want)
 }
 
-// jump goes to the start or the end of the conversation, and reports whether that must be
-// rendered.
-func (p *preview) jump(at int) bool {
+// jump goes to the start or the end of the conversation.
+func (p *preview) jump(at int) {
 	if p.page == nil {
-		return false
+		return
 	}
 	p.goal, p.entry = goalStart, -1
 	if at == AtEnd {
@@ -457,18 +427,15 @@ func (p *preview) jump(at int) bool {
 	there := at == AtStart && !p.page.Before || at == AtEnd && !p.page.After
 	if there && p.want == p.have {
 		p.put(p.have, p.page)
-		return false
+		return
 	}
-	return p.askAround(at)
+	p.askAround(at)
 }
 
 // foldable returns the entries that are folded or unfolded together: the one that is read,
 // and if it has calls, their results.
 func (p *preview) foldable() []Entry {
-	if p.page == nil {
-		return nil
-	}
-	i := slices.IndexFunc(p.page.Entries, func(e Entry) bool { return e.Index == p.entry })
+	i := p.current()
 	if i < 0 {
 		return nil
 	}
@@ -485,9 +452,8 @@ func (p *preview) isOpen() bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(e Entry) bool { return !e.Open })
 }
 
-// toggleFold unfolds or folds the current entry, and reports whether that must be
-// rendered.
-func (p *preview) toggleFold() bool {
+// toggleFold unfolds or folds the current entry.
+func (p *preview) toggleFold() {
 	list, open := p.foldable(), p.isOpen()
 	want := p.want
 	p.folds, p.unfolded = want.Folds, p.linesOf(list)
@@ -496,7 +462,7 @@ func (p *preview) toggleFold() bool {
 			want.Folds = setFold(want.Folds, e.Index, !open)
 		}
 	}
-	return p.ask(want)
+	p.ask(want)
 }
 
 // unchanged reports, once after each toggleFold, whether it changed nothing. If so, it
@@ -527,10 +493,10 @@ func (p *preview) linesOf(list []Entry) []string {
 }
 
 // toggleAll unfolds all entries, or folds all.
-func (p *preview) toggleAll() bool {
+func (p *preview) toggleAll() {
 	want := p.want
 	want.All, want.Folds = !want.All, ""
-	return p.ask(want)
+	p.ask(want)
 }
 
 // Folds are the entries that were folded or unfolded one by one: "+12 -40". They are a

@@ -16,13 +16,13 @@ import (
 
 // searching is the running search and the last answer.
 type searching struct {
-	seq     int  // of the newest request
-	job     *job // nil when none runs
-	again   bool // search again when the job has ended
-	slow    bool // the job has run for a while
-	early   bool // what is shown is what has come so far for the newest request
-	limit   int  // sessions
-	refresh bool // the newest request repeats the one before, on a newer generation
+	seq     int                // of the newest request
+	running context.CancelFunc // stops the search; nil when none runs
+	again   bool               // search again when it has ended
+	slow    bool               // it has run for a while
+	early   bool               // what is shown is what has come so far for the newest request
+	limit   int                // sessions
+	refresh bool               // the newest request repeats the one before, on a newer generation
 
 	answered   bool   // at least once
 	known      uint64 // the newest generation at the time of the request
@@ -49,11 +49,6 @@ type summary struct {
 	warnings []string
 	mean     string // the suggested query
 	failed   error
-}
-
-// job is a running command that can be stopped.
-type job struct {
-	stop context.CancelFunc
 }
 
 const (
@@ -91,36 +86,32 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	s.seq++
 	s.early = false
 	s.known = m.state.Generation
-	s.refresh = refresh && (s.refresh || s.job == nil)
-	if s.job != nil {
-		s.job.stop()
+	s.refresh = refresh && (s.refresh || s.running == nil)
+	if s.running != nil {
+		s.running()
 		s.again = true
 		return nil
-	}
-	ctx, stop := context.WithCancel(m.ctx)
-	s.job = &job{stop}
-	if m.post != nil {
-		seq := s.seq
-		m.post(slowAfter, func(m *Model) tea.Cmd {
-			m.search.slow = m.search.job != nil && seq == m.search.seq
-			return nil
-		})
 	}
 	req := m.narrow(m.request)
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	end := searched{seq: s.seq, text: m.query.text}
-	o := m.options
-	if post := m.post; post != nil {
-		some := end
-		ctx = remote.WithEarly(ctx, func(answer any) {
-			soon := some
-			soon.answer, _ = answer.(*search.Response)
-			soon.list, _ = answer.(*sessions.Response)
-			post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
+	o, post := m.options, m.post
+	if post != nil {
+		post(slowAfter, func(m *Model) tea.Cmd {
+			m.search.slow = m.search.running != nil && end.seq == m.search.seq
+			return nil
 		})
 	}
-	return command(func() then {
-		defer stop()
+	return m.start(&s.running, func(ctx context.Context) then {
+		if post != nil {
+			some := end
+			ctx = remote.WithEarly(ctx, func(answer any) {
+				soon := some
+				soon.answer, _ = answer.(*search.Response)
+				soon.list, _ = answer.(*sessions.Response)
+				post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
+			})
+		}
 		start := o.Now()
 		if req.Text == "" {
 			end.list, end.err = o.Sessions(ctx, sessions.FromSearch(req))
@@ -136,13 +127,13 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 // chosen from it. An action then waits: typing a word and pressing Enter at once is about
 // what the word finds.
 func (m *Model) outdated() bool {
-	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh && !m.search.early
+	return m.place() == inList && !m.moved && m.search.running != nil && !m.search.refresh && !m.search.early
 }
 
 // showEarly shows what some machines have answered while others still work.
 func (m *Model) showEarly(msg searched) tea.Cmd {
 	s := &m.search
-	if s.job == nil || s.again || msg.seq != s.seq {
+	if s.running == nil || s.again || msg.seq != s.seq {
 		return nil
 	}
 	s.early = true
@@ -161,7 +152,7 @@ func (m *Model) present(msg searched) tea.Cmd {
 		m.reading, m.findFocus = false, false
 	}
 	cmd := m.showPreview()
-	if do := m.waiting; do != nil && (len(groups) > 0 || s.job == nil) {
+	if do := m.waiting; do != nil && (len(groups) > 0 || s.running == nil) {
 		m.waiting = nil
 		if len(groups) > 0 {
 			cmd = tea.Batch(cmd, do(m))
@@ -172,13 +163,10 @@ func (m *Model) present(msg searched) tea.Cmd {
 
 func (m *Model) showAnswer(msg searched) tea.Cmd {
 	s := &m.search
-	s.job, s.slow = nil, false
+	s.slow = false
 	if s.again {
 		s.again = false
 		return m.begin(s.refresh)
-	}
-	if msg.seq != s.seq {
-		return nil
 	}
 	cmd := m.present(msg)
 	if m.state.Generation != s.known {
@@ -224,7 +212,7 @@ func (m *Model) read(msg searched) (groups []group) {
 func (m *Model) searchMore() tea.Cmd {
 	s := &m.search
 	near := m.results.at >= len(m.results.items)-5 || len(m.results.rows) < m.layout().list.height
-	if !s.more || s.job != nil || s.limit >= mostLimit || !near {
+	if !s.more || s.running != nil || s.limit >= mostLimit || !near {
 		return nil
 	}
 	s.limit *= moreLimit
@@ -234,7 +222,7 @@ func (m *Model) searchMore() tea.Cmd {
 // stateChanged repeats the search on a new generation.
 func (m *Model) stateChanged(state State) tea.Cmd {
 	m.state = state
-	if state.Generation != m.search.known && m.search.job == nil {
+	if state.Generation != m.search.known && m.search.running == nil {
 		return m.begin(true)
 	}
 	return nil
@@ -264,38 +252,27 @@ func (m *Model) showPreview() tea.Cmd {
 	if title != "" {
 		p.title = title
 	}
-	return m.showPage(p.show(want, hit))
+	p.show(want, hit)
+	return m.load()
 }
 
-// showPage renders what the preview wants, if it must be rendered, or else more of the
-// conversation when an end of it is near.
-func (m *Model) showPage(mustRender bool) tea.Cmd {
-	return m.loadIf(mustRender || m.preview.more())
-}
-
-// loadIf renders what the preview wants, if it must be rendered.
-func (m *Model) loadIf(mustRender bool) tea.Cmd {
-	if !mustRender {
+// load renders what the preview wants and does not have, or more of the conversation when an
+// end of it is near. As with searches there is one job at a time.
+func (m *Model) load() tea.Cmd {
+	p := &m.preview
+	p.more()
+	if p.want == p.have && p.page != nil || p.want.Path == "" || p.failed != nil || m.ctx.Err() != nil {
 		return nil
 	}
-	return m.loadPreview()
-}
-
-// loadPreview renders what the preview wants. As with searches there is one job
-// at a time.
-func (m *Model) loadPreview() tea.Cmd {
-	p := &m.preview
 	if p.running != nil {
 		if p.loading != p.want {
-			p.running.stop()
+			p.running()
 		}
 		return nil
 	}
-	ctx, stop := context.WithCancel(m.ctx)
-	p.running, p.loading = &job{stop}, p.want
+	p.loading = p.want
 	want, render := p.want, m.options.Preview
-	return command(func() then {
-		defer stop()
+	return m.start(&p.running, func(ctx context.Context) then {
 		page, err := render(ctx, want.Place, want.Extent)
 		return func(m *Model) tea.Cmd { return m.previewed(want, page, err) }
 	})
@@ -304,24 +281,17 @@ func (m *Model) loadPreview() tea.Cmd {
 // previewed shows a part of a conversation.
 func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	p := &m.preview
-	p.running = nil
-	cancelled := errors.Is(err, context.Canceled)
 	switch {
 	case err == nil:
 		newer := p.page != nil && asked.generation != p.have.generation
 		p.loaded(asked, page)
 		m.folded()
 		if newer && asked == p.want {
-			return tea.Batch(m.refind(), m.showPage(false))
+			return tea.Batch(m.refind(), m.load())
 		}
-	case asked == p.want && !cancelled:
+	case asked == p.want && !errors.Is(err, context.Canceled):
 		p.failed = err
 	}
-	switch {
-	case (cancelled || asked != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
-		return m.loadPreview()
-	case err == nil: // there may be room for more
-		return m.showPage(false)
-	}
-	return nil
+	return m.load()
 }
+

@@ -149,7 +149,8 @@ func (m *Model) list(v view, width, height int) []string {
 		text = []string{sentence(m.state.Problem), sentence(m.state.Hint)}
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}
-	case !s.answered || s.job != nil:
+	case !s.answered || s.running != nil:
+
 		text = []string{"searching …"}
 	case s.noWord != "":
 		text = []string{s.noWord}
@@ -521,13 +522,17 @@ func (m *Model) nextSide() tea.Cmd {
 // screen could differ from what bubbletea assumes.
 func (m *Model) arranged() tea.Cmd { return tea.Batch(m.showPreview(), tea.ClearScreen) }
 
-func (m *Model) nextEntry(n int) tea.Cmd { return m.loadIf(m.preview.nextEntry(n)) }
+func (m *Model) nextEntry(n int) tea.Cmd {
+	m.preview.nextEntry(n)
+	return m.load()
+}
 
 func (m *Model) jump(at int) tea.Cmd {
 	if m.help != nil {
 		return m.scrollPreview(map[int]int{AtStart: -far, AtEnd: far}[at])
 	}
-	return m.loadIf(m.preview.jump(at))
+	m.preview.jump(at)
+	return m.load()
 }
 
 // openOutline shows the prompts of the conversation, to go to one of them.
@@ -539,11 +544,8 @@ func (m *Model) openOutline() tea.Cmd {
 	}
 	menu := newMenu("prompt", reading, nil)
 	m.setMenu(menu)
-	ctx, stop := context.WithCancel(m.ctx)
-	menu.counting = &job{stop}
 	prompts := m.options.Prompts
-	return command(func() then {
-		defer stop()
+	return m.start(&menu.running, func(ctx context.Context) then {
 		list, err := prompts(ctx, p)
 		return func(m *Model) tea.Cmd {
 			switch {
@@ -585,7 +587,8 @@ func (m *Model) goTo(at Place, marks []string) tea.Cmd {
 	p.goal, p.marks = goalHit, marks
 	want := p.want
 	want.Place, want.At = Place{at.Path, want.ID, at.EntryID, at.Offset, at.Line}, AtPlace
-	return m.showPage(p.ask(want))
+	p.ask(want)
+	return m.load()
 }
 
 // toggleFold folds or unfolds the entry that is read.
@@ -600,11 +603,9 @@ func (m *Model) toggleFold() tea.Cmd {
 			return nil
 		}
 	}
-	if m.preview.toggleFold() {
-		return m.loadPreview()
-	}
+	m.preview.toggleFold()
 	m.folded()
-	return nil
+	return m.load()
 }
 
 // folded shows a message if there was nothing to fold or unfold.
@@ -616,11 +617,11 @@ func (m *Model) folded() {
 
 // toggleAll folds or unfolds the whole conversation.
 func (m *Model) toggleAll() tea.Cmd {
-	loading := m.preview.toggleAll()
+	m.preview.toggleAll()
 	if m.preview.want.All {
 		m.say("everything is unfolded; O folds it")
 	} else {
 		m.say("long texts are folded")
 	}
-	return m.loadIf(loading)
+	return m.load()
 }
