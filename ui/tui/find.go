@@ -3,10 +3,10 @@ package tui
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -170,7 +170,7 @@ func (m *Model) goFound() tea.Cmd {
 	if open, _ := want.Unfolded(c.Entry); !open && !want.All {
 		want.Folds = setFold(want.Folds, c.Entry, true)
 	}
-	if _, ok := p.starts[c.Entry]; !ok || p.want != p.have {
+	if !p.shows(c.Entry) || p.want != p.have {
 		want.At = c.Entry
 	}
 	p.goal = goalFound
@@ -184,14 +184,10 @@ type cell struct{ line, from int }
 // matchCell returns where the current match is on the page; nil if its lines do not show it.
 func (p *preview) matchCell() *cell {
 	c := p.find.current()
-	if c == nil {
+	if c == nil || !p.shows(c.Entry) {
 		return nil
 	}
-	start, ok := p.starts[c.Entry]
-	if !ok {
-		return nil
-	}
-	end := p.end(c.Entry)
+	start, end := p.starts[c.Entry], p.end(c.Entry)
 	if p.isHeading(start) { // its matches are not counted
 		start++
 	}
@@ -212,11 +208,7 @@ func (p *preview) matchCell() *cell {
 // toFound scrolls to the current match.
 func (p *preview) toFound() {
 	c := p.find.current()
-	if c == nil {
-		return
-	}
-	start, ok := p.starts[c.Entry]
-	if !ok {
+	if c == nil || !p.shows(c.Entry) {
 		return
 	}
 	p.entry = c.Entry
@@ -225,7 +217,7 @@ func (p *preview) toFound() {
 		p.clamp()
 	}
 	p.find.fresh = false
-	line := start
+	line := p.starts[c.Entry]
 	if p.find.unseen = p.find.mark == nil; !p.find.unseen {
 		line = p.find.mark.line
 	}
@@ -282,7 +274,6 @@ func (m *Model) cancelFind() tea.Cmd {
 	p.ask(back.request)
 	return m.load()
 }
-
 
 // hitTour is the hits of the query in one session, in the order of the conversation.
 type hitTour struct {
@@ -403,129 +394,68 @@ type span struct {
 	rest     bool // it began on a line above
 }
 
-// matcher finds needles in the lines of a conversation, also where wrapping has broken them.
-// Case is ignored as pigrep grep -i ignores it.
-type matcher struct {
-	lines, needles []string // folded
-	width          int      // to which lines are wrapped
-	found          [][]span // by line
+// broken matches what stands between two lines that were one.
+const broken = ` *\n *`
+
+var breaks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(broken) })
+
+// matcher returns an expression for texts, one in each of its groups, also where wrapping has
+// broken them: that replaces a space, or nothing. Case is ignored as pigrep grep -i ignores it.
+func matcher(needles []string) *regexp.Regexp {
+	groups := lists.Map(needles, func(needle string) string {
+		words := lists.Map(strings.Split(needle, " "), func(word string) string {
+			return strings.Join(lists.Map([]rune(word), func(r rune) string { return regexp.QuoteMeta(string(r)) }), "(?:"+broken+")?")
+		})
+		return "(" + strings.Join(words, "(?: |"+broken+")") + ")"
+	})
+	return regexp.MustCompile("(?i)" + strings.Join(groups, "|"))
 }
 
+// spans finds needles in the lines from start to end of a conversation.
 func (p *preview) spans(start, end int, needles []string) [][]span {
-	m := matcher{lines: folded(p.plain[start:max(start, end)]), needles: folded(needles), width: p.have.Width}
-	m.found = make([][]span, len(m.lines))
-	for i := range m.lines {
-		free := m.findWhole(i)
-		for k := range m.needles {
-			m.findBroken(i, free, k)
+	lines := p.plain[start:max(start, end)]
+	found := make([][]span, len(lines))
+	needles = slices.DeleteFunc(slices.Clone(needles), func(n string) bool { return n == "" })
+	if len(needles) == 0 {
+		return found
+	}
+	expr, rough := matcher(needles), lists.Map(needles, roughly)
+	for from, to := 0, 0; from < len(lines); from = to {
+		for to = from + 1; to < len(lines) && p.goesOn(lines[to-1], lines[to]); to++ {
 		}
-	}
-	return m.found
-}
-
-// findWhole finds the needles within line i. It returns the offset after the last match.
-func (m *matcher) findWhole(i int) (free int) {
-	line := m.lines[i]
-	if n := len(m.found[i]); n > 0 { // a match from above ends here
-		free = byteAt(line, m.found[i][n-1].to)
-	}
-	for {
-		from, to, which := -1, 0, 0
-		for k, n := range m.needles {
-			if at := strings.Index(line[free:], n); n != "" && at >= 0 && (from < 0 || free+at < from) {
-				from, to, which = free+at, free+at+len(n), k
-			}
-		}
-		if from < 0 {
-			return free
-		}
-		m.found[i] = append(m.found[i], span{terminal.Width(line[:from]), terminal.Width(line[:to]), which, false})
-		free = to
-	}
-}
-
-// findBroken finds a needle that begins on line i, at or after free, and was wrapped onto
-// the lines below.
-func (m *matcher) findBroken(i, free, which int) {
-	needle := m.needles[which]
-	if len(needle) < 2 || !m.continues(i) {
-		return
-	}
-	line := strings.TrimRight(m.lines[i], " ")
-	for from := max(free, len(line)-len(needle)+1); from < len(line); from++ {
-		if !utf8.RuneStart(line[from]) || !strings.HasPrefix(needle, line[from:]) {
+		text := strings.Join(lines[from:to], "\n")
+		look := roughly(text)
+		if !slices.ContainsFunc(rough, func(needle string) bool { return strings.Contains(look, needle) }) {
 			continue
 		}
-		if rest := m.rest(i+1, which, needle[len(line)-from:]); rest != nil {
-			m.found[i] = append(m.found[i], span{terminal.Width(line[:from]), terminal.Width(line), which, false})
-			for n, s := range rest {
-				m.found[i+1+n] = append(m.found[i+1+n], s)
+		for _, m := range expr.FindAllStringSubmatchIndex(text, -1) {
+			needle := slices.IndexFunc(m[2:], func(offset int) bool { return offset >= 0 }) / 2
+			line, at := from, m[0]
+			for ; at > len(lines[line]); line++ {
+				at -= len(lines[line]) + 1
 			}
-			return
+			for i, piece := range breaks().Split(text[m[0]:m[1]], -1) {
+				if i > 0 {
+					line++
+					at = len(lines[line]) - len(strings.TrimLeft(lines[line], " "))
+				}
+				cell := terminal.Width(lines[line][:at])
+				found[line] = append(found[line], span{cell, cell + terminal.Width(piece), needle, i > 0})
+			}
 		}
 	}
+	return found
 }
 
-// rest returns the spans of the rest of a broken needle, one on each line from line i on;
-// nil if the lines do not go on like this.
-func (m *matcher) rest(i, which int, rest string) (spans []span) {
-	for ; ; i++ {
-		rest = strings.TrimLeft(rest, " ") // wrapping replaces a space, or nothing
-		text := strings.TrimLeft(m.lines[i], " ")
-		indent := len(m.lines[i]) - len(text)
-		if strings.HasPrefix(text, rest) {
-			return append(spans, span{indent, indent + terminal.Width(rest), which, true})
-		}
-		if text == "" || !strings.HasPrefix(rest, text) || !m.continues(i) {
-			return nil
-		}
-		spans = append(spans, span{indent, terminal.Width(m.lines[i]), which, true})
-		rest = rest[len(text):]
-	}
+// roughly returns a text without case and white space. Looking for needles in it is ten times as
+// fast as matching them, and entries may have megabytes.
+func roughly(s string) string {
+	return strings.ToLower(strings.ToUpper(strings.Join(strings.Fields(s), "")))
 }
 
-// continues reports whether line i may go on in the next one: the next one's first word had
-// no room.
-func (m *matcher) continues(i int) bool {
-	if i+1 >= len(m.lines) || m.lines[i] == "" {
-		return false
-	}
-	word, _, _ := strings.Cut(strings.TrimLeft(m.lines[i+1], " "), " ")
-	return word != "" && terminal.Width(m.lines[i])+1+terminal.Width(word) > m.width
-}
-
-// byteAt returns the offset in a text at which a cell begins.
-func byteAt(s string, cell int) int {
-	for i := range s {
-		if terminal.Width(s[:i]) >= cell {
-			return i
-		}
-	}
-	return len(s)
-}
-
-// folded maps characters that differ only in case to the same character.
-func folded(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = strings.Map(foldRune, s)
-	}
-	return out
-}
-
-func foldRune(r rune) rune {
-	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	if 'A' <= least && least <= 'Z' {
-		least += 'a' - 'A'
-	}
-	return least
+// goesOn reports whether a line may go on in the next one: the next one's first word had no
+// room.
+func (p *preview) goesOn(line, next string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(next, " "), " ")
+	return line != "" && word != "" && terminal.Width(line)+1+terminal.Width(word) > p.have.Width
 }

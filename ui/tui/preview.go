@@ -176,7 +176,7 @@ func (p *preview) put(r request, page *Preview) {
 	p.starts = make(map[int]int)
 	for i, l := range page.Lines {
 		p.plain[i] = ansi.Strip(l.Text)
-		if _, ok := p.starts[l.Entry]; !ok {
+		if !p.shows(l.Entry) {
 			p.starts[l.Entry] = i
 		}
 	}
@@ -200,7 +200,7 @@ func (p *preview) put(r request, page *Preview) {
 		p.toHit()
 	}
 	p.clamp()
-	if _, ok := p.starts[p.entry]; !ok || p.entry < 0 {
+	if !p.shows(p.entry) || p.entry < 0 {
 		p.entry = -1
 		p.follow(0)
 	}
@@ -264,7 +264,6 @@ func sameLine(before, after []string, n int) int {
 	return len(after) - 1
 }
 
-
 // firstRun returns the first run of lines of an entry, without colours.
 func (p *preview) firstRun(entry int) []string {
 	if p.page == nil {
@@ -272,7 +271,6 @@ func (p *preview) firstRun(entry int) []string {
 	}
 	return p.plain[p.starts[entry]:p.end(entry)]
 }
-
 
 // end returns the line after the first run of lines of an entry. A call and its result
 // may alternate; only the first run counts.
@@ -319,6 +317,12 @@ func (p *preview) matchLine() int {
 		}
 	}
 	return best
+}
+
+// shows reports whether the page has a line of an entry.
+func (p *preview) shows(entry int) bool {
+	_, ok := p.starts[entry]
+	return ok
 }
 
 func (p *preview) clamp() {
@@ -380,12 +384,16 @@ func (p *preview) nextEntry(n int) {
 	if p.page == nil {
 		return
 	}
-	at := p.current() + n
-	if at < 0 || at >= len(p.page.Entries) {
+	list, at := p.page.Entries, p.current()+n
+	for at >= 0 && at < len(list) && !p.shows(list[at].Index) {
+		at += n
+	}
+	if at < 0 || at >= len(list) {
 		p.scroll(n * max(1, p.height/2))
 		return
 	}
-	p.entry = p.page.Entries[at].Index
+	p.entry = list[at].Index
+
 	start, end := p.starts[p.entry], p.end(p.entry)
 	if start < p.top || end > p.top+p.height {
 		p.top = start - 1

@@ -294,4 +294,3 @@ func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	}
 	return m.load()
 }
-
