@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,24 +15,15 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// planned is the result of planResume.
-type planned struct {
-	Place
-	How
-	resume *Resume
-	err    error
-}
-
 // planResume asks the backend for the command that resumes a session, to run or to copy it.
 func (m *Model) planResume(p Place, how How) tea.Cmd {
-	if m.asking {
+	if m.asking != nil {
 		return nil
 	}
-	m.asking = true
-	ctx, plan := m.ctx, m.options.Resume
-	return command(func() then {
+	plan := m.options.Resume
+	return m.start(&m.asking, func(ctx context.Context) then {
 		r, err := plan(ctx, p, how)
-		return func(m *Model) tea.Cmd { return m.resumed(planned{p, how, r, err}) }
+		return func(m *Model) tea.Cmd { return m.resumed(p, how, r, err) }
 	})
 }
 
@@ -50,52 +42,43 @@ func (m *Model) enter() tea.Cmd {
 }
 
 // resumed ends the program with the command, or first shows its warnings.
-func (m *Model) resumed(msg planned) tea.Cmd {
-	m.asking = false
-	moved, isMoved := errors.AsType[*MovedError](msg.err)
+func (m *Model) resumed(p Place, how How, r *Resume, err error) tea.Cmd {
+	moved, isMoved := errors.AsType[*MovedError](err)
 	switch {
-	case isMoved && !msg.Run && msg.Dir == "" && len(moved.Dirs) > 0:
-		how := msg.How
-		how.Dir = moved.Dirs[0]
-		return m.planResume(msg.Place, how)
+	case isMoved && !how.Run && how.Dir == "" && len(moved.Dirs) > 0:
+		return m.planResume(p, How{Dir: moved.Dirs[0]})
 	case isMoved:
-		m.chooseDir(msg, moved)
+		m.chooseDir(p, how, moved)
 		return nil
-	case msg.err != nil:
-		m.complain(msg.err)
+	case err != nil:
+		m.complain(err)
 		return nil
-	case !msg.Run:
-		what := msg.resume.Command
-		if msg.Dir != "" {
+	case !how.Run:
+		what := r.Command
+		if how.Dir != "" {
 			what += " (its own directory is gone)"
 		}
-		return m.copyText(msg.resume.Command, what)
-	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
-		m.warned = msg.Place
-		m.say("%s; press Enter again to resume anyway", strings.Join(msg.resume.Warnings, "; "))
+		return m.copyText(r.Command, what)
+	case len(r.Warnings) > 0 && m.warned != p && !m.options.Print:
+		m.warned = p
+		m.say("%s; press Enter again to resume anyway", strings.Join(r.Warnings, "; "))
 		return nil
 	}
-	m.done.Resume = msg.resume
+	m.done.Resume = r
 	return tea.Sequence(m.remember(), tea.Quit)
 }
 
 // chooseDir asks where a session continues whose directory is gone.
-func (m *Model) chooseDir(msg planned, moved *MovedError) {
-	in := func(m *Model, dir string) tea.Cmd {
-		how := msg.How
-		how.Dir = dir
-		return m.planResume(msg.Place, how)
-	}
-	var choices []choice
-	for _, dir := range moved.Dirs {
-		c := choice{label: terminal.Clean(human.Path(dir, m.options.Home)), do: func(m *Model) tea.Cmd { return in(m, dir) }}
+func (m *Model) chooseDir(p Place, how How, moved *MovedError) {
+	in := func(m *Model, dir string) tea.Cmd { return m.planResume(p, How{dir, how.Run}) }
+	choices := lists.Map(moved.Dirs, func(dir string) choice {
+		c := choice{label: m.path(dir), do: func(m *Model) tea.Cmd { return in(m, dir) }}
 		if dir == m.options.WorkDir {
 			c.note = "the current directory"
 		}
-		choices = append(choices, c)
-	}
-	gone := terminal.Clean(human.Path(moved.Dir, m.options.Home))
-	menu := newMenu(gone+" is gone; continue a copy in", "type a directory", choices)
+		return c
+	})
+	menu := newMenu(m.path(moved.Dir)+" is gone; continue a copy in", "type a directory", choices)
 	menu.typed = in
 	m.setMenu(menu)
 }

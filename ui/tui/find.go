@@ -282,7 +282,6 @@ type hitTour struct {
 	list       []search.Hit
 	at         int  // the current one; -1 before the first
 	more       bool // list does not have all hits
-	running    bool
 }
 
 // mostVisited is the largest number of hits of a session that can be visited one by one.
@@ -296,19 +295,18 @@ func (m *Model) nextHit(n int) tea.Cmd {
 		m.say("there is no query; / searches this conversation")
 		return nil
 	}
-	if t.path == p.want.Path && t.text == m.search.shown && t.generation == m.search.generation && !t.running {
-		return m.goHit(n)
-	}
-	if t.running {
+	if p.touring != nil {
 		return nil
 	}
-	*t = hitTour{path: p.want.Path, text: m.search.shown, generation: m.search.generation, running: true}
-	tour := *t
+	if t.path == p.want.Path && t.text == m.search.shown && t.generation == m.search.generation {
+		return m.goHit(n)
+	}
+	tour := hitTour{path: p.want.Path, text: m.search.shown, generation: m.search.generation}
 	req := m.narrow(m.request)
 	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostVisited, m.options.Now()
 	req.Only = func(s *session.Summary) bool { return s.Path == tour.path }
-	ctx, search := m.ctx, m.options.Search
-	return command(func() then {
+	search := m.options.Search
+	return m.start(&p.touring, func(ctx context.Context) then {
 		r, err := search(ctx, req)
 		if err == nil {
 			tour.list, tour.more = inOrder(r)
@@ -332,18 +330,14 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 }
 
 func (m *Model) beginTour(tour hitTour, n int, err error) tea.Cmd {
-	t := &m.preview.hits
-	if tour.path != m.preview.want.Path { // another session is shown by now
-		*t = hitTour{}
+	switch {
+	case tour.path != m.preview.want.Path: // another session is shown by now
 		return nil
-	}
-	*t = tour
-	t.running = false
-	if err != nil {
-		t.path = ""
+	case err != nil:
 		m.complain(err)
 		return nil
 	}
+	m.preview.hits = tour
 	return m.goHit(n)
 }
 

@@ -467,7 +467,7 @@ func (m *Model) on() []key.Binding {
 		list = append(list, m.hint("any", "looser hits"))
 	}
 	if t.here {
-		list = append(list, m.hint("here", "in "+terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))))
+		list = append(list, m.hint("here", "in "+m.path(m.options.WorkDir)))
 	}
 	if t.session != nil {
 		list = append(list, m.hint("this-session", "in "+quoted(t.session.title())))
@@ -481,7 +481,7 @@ func (m *Model) within() string {
 	if t := &m.toggles; t.session != nil {
 		text += " of " + quoted(t.session.title())
 	} else if t.here {
-		text += " of " + terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))
+		text += " of " + m.path(m.options.WorkDir)
 	}
 	return text
 }
@@ -539,8 +539,7 @@ const maxFilter = 32
 // noSessions says why the list without a query is empty.
 func (m *Model) noSessions() string {
 	in := func(dirs ...string) string {
-		list := lists.Map(dirs, func(d string) string { return terminal.Clean(human.Path(d, m.options.Home)) })
-		return strings.Join(list, " or ")
+		return strings.Join(lists.Map(dirs, m.path), " or ")
 	}
 	switch n := m.search.indexed; {
 	case n == 0 && len(m.options.Dirs) > 0:

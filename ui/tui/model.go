@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
@@ -21,64 +22,41 @@ import (
 // Model is the state of the TUI. Only bubbletea's goroutine uses it. Commands do the
 // slow work; they get what they need by value.
 type Model struct {
-	environment
-	window
-	question
-	answer
-	reader
-	work
-}
-
-// environment is what stays as long as the program runs.
-type environment struct {
 	options Options
 	ctx     context.Context // ends with the program
 	keys    []binding
+	quit    func()                    // ends the program; set by Run, nil without it
+	post    func(time.Duration, then) // does this to the model after this time; set by Run, too
 
-	// Set by Run, nil without it.
-	quit func()                    // ends the program
-	post func(time.Duration, then) // does this to the model after this time
-}
-
-// window is what is drawn around the panes, and over them.
-type window struct {
+	// What is drawn around the panes, and over them.
 	width, height int
 	styles        styles
 	panes         panes // where the preview is
 	menu          *menu // drawn over everything; nil for none
 	help          *help // drawn over everything; nil for none
 	message       message
-}
 
-// question is what the user asks for.
-type question struct {
+	// What the user asks for.
 	query   input
 	request search.Request // scope, order and filters from flags; the text is in query
 	toggles toggles
 	history history
-}
 
-// answer is the list of what was found.
-type answer struct {
+	// What was found.
 	results results
 	moved   bool // the user chose the selection; until then it stays at the top
 	search  searching
 	state   State
 	waiting func(*Model) tea.Cmd // the action that waits for the answer to the query
-}
 
-// reader is the preview and its focus.
-type reader struct {
 	preview   preview
 	reading   bool // the preview has the focus
 	findFocus bool // its find line has the focus
-}
 
-// work is what actions do, and how the program ends.
-type work struct {
-	marked  []Place // the sessions that actions are about, instead of the selected one
-	asking  bool    // a Resume of the backend runs
-	warned  Place   // its warnings about resuming were shown
+	// What actions do, and how the program ends.
+	marked  []Place            // the sessions that actions are about, instead of the selected one
+	asking  context.CancelFunc // stops a Resume of the backend; nil if none runs
+	warned  Place              // its warnings about resuming were shown
 	done    Outcome
 	crash   *crash
 	exports sync.RWMutex // read-locked by each running export
@@ -104,20 +82,11 @@ type crash struct {
 
 func (c *crash) String() string { return fmt.Sprint(c.value) }
 
-// crashed keeps a panic and ends the program.
-func (m *Model) crashed(value any) {
-	m.crash = &crash{value, debug.Stack()}
-	if m.quit != nil {
-		go m.quit()
-	}
-}
-
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
 	m := &Model{
-		environment: environment{options: o, ctx: ctx, keys: o.bind()},
-		window:      window{styles: newStyles(true, o.Colors), message: message{text: o.Note}},
-		question:    question{request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here}},
+		options: o, ctx: ctx, keys: o.bind(), styles: newStyles(true, o.Colors), message: message{text: o.Note},
+		request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here},
 	}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
@@ -133,8 +102,7 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if r := recover(); r != nil {
-			m.crashed(r)
-			cmd = tea.Quit
+			cmd = crashing(r)(m)
 		}
 	}()
 	if m.crash != nil {
@@ -202,7 +170,7 @@ func (m *Model) start(running *context.CancelFunc, work func(context.Context) th
 	})
 }
 
-// crashing ends the program with a panic of another goroutine.
+// crashing keeps a panic, and ends the program.
 
 func crashing(value any) then {
 	stack := debug.Stack()
@@ -461,6 +429,9 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 	}
 	return nil
 }
+
+// path returns a path as people write it.
+func (m *Model) path(path string) string { return terminal.Clean(human.Path(path, m.options.Home)) }
 
 // quoted returns a text in quotes, for a message.
 func quoted(s string) string { return "“" + strings.TrimSpace(terminal.Clean(s)) + "”" }

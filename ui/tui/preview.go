@@ -39,6 +39,8 @@ type preview struct {
 	find  finding  // what is searched in the conversation
 	hits  hitTour  // the hits of the query in the session
 
+	touring context.CancelFunc // stops the job that looks for hits; nil if none runs
+
 	running context.CancelFunc // stops the job that renders a page; nil if none runs
 	loading request            // of that job
 	cache   []cached           // the latest last

@@ -35,7 +35,7 @@ type probed struct{ *Model }
 func (p probed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if msg, ok := msg.(probe); ok {
 		lines, _ := p.screen()
-		busy := p.search.running != nil || !p.search.answered || p.preview.running != nil || p.preview.find.running != nil || p.preview.hits.running || p.asking || p.menu != nil && p.menu.empty == reading || p.width == 0
+		busy := p.search.running != nil || !p.search.answered || p.preview.running != nil || p.preview.find.running != nil || p.preview.touring != nil || p.asking != nil || p.menu != nil && p.menu.empty == reading || p.width == 0
 		msg.answer <- snapshot{strings.Join(lines, "\n"), busy}
 		return p, nil
 	}

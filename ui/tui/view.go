@@ -36,8 +36,11 @@ func (m *Model) View() (v tea.View) {
 	v.WindowTitle = "pigrep"
 	defer func() {
 		if r := recover(); r != nil {
-			m.crashed(r)
+			crashing(r)(m)
 			v.SetContent("")
+			if m.quit != nil {
+				go m.quit()
+			}
 		}
 	}()
 	lines, cursor := m.screen()
