@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 )
@@ -97,12 +99,8 @@ func (c Config) Check() *ConfigError {
 }
 
 func unknown(table, name string) *ConfigError {
-	var names []string
-	for _, c := range Choices() {
-		if c.Table == table {
-			names = append(names, c.Name)
-		}
-	}
+	choices := slices.DeleteFunc(Choices(), func(c Choice) bool { return c.Table != table })
+	names := lists.Map(choices, func(c Choice) string { return c.Name })
 	hint := "there are " + strings.Join(names, ", ")
 	if found := near.Nearest(names, name); len(found) > 0 {
 		hint = "the nearest is " + found[0] + "; " + hint
@@ -113,13 +111,11 @@ func unknown(table, name string) *ConfigError {
 // conflict returns the first key that would have two meanings in one place.
 func (c Config) conflict() *ConfigError {
 	table := c.bind()
-	for i := range table {
-		b := &table[i]
+	for i, b := range table {
 		if _, changed := c.Keys[b.name]; !changed {
 			continue
 		}
-		for j := range table {
-			other := &table[j]
+		for j, other := range table {
 			if i == j || b.in&other.in == 0 || other.name == "" && other.when != nil {
 				continue
 			}
@@ -161,7 +157,10 @@ var otherKeyNames = map[string]string{
 	"↑": "up", "↓": "down", "←": "left", "→": "right",
 }
 
-var functionKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`) })
+var (
+	functionKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`) })
+	modifiers   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(?:ctrl|alt|shift)[+-])*(.)`) })
+)
 
 func namedKeys() []string {
 	var names []string
@@ -178,28 +177,22 @@ func parseKey(text string) (key string, ok bool) {
 	if utf8.RuneCountInString(text) == 1 && text != " " {
 		return text, true
 	}
-	var mods [3]bool // in the order of names in bubbletea
-	rest := strings.ToLower(text)
-	for again := true; again; {
-		again = false
-		for i, mod := range []string{"ctrl", "alt", "shift"} {
-			if after, ok := strings.CutPrefix(rest, mod); ok && len(after) > 1 && (after[0] == '+' || after[0] == '-') {
-				rest, mods[i], again = after[1:], true, true
-			}
-		}
-	}
-	if name, ok := otherKeyNames[rest]; ok {
-		rest = name
-	}
-	if !slices.Contains(namedKeys(), rest) && !functionKey().MatchString(rest) && (mods == [3]bool{} || utf8.RuneCountInString(rest) != 1) {
+	text = strings.ToLower(text)
+	at := modifiers().FindStringSubmatchIndex(text)
+	if at == nil {
 		return "", false
 	}
-	for i, mod := range []string{"shift", "alt", "ctrl"} {
-		if mods[2-i] {
-			rest = mod + "+" + rest
+	mods, key := text[:at[2]], text[at[2]:]
+	key = cmp.Or(otherKeyNames[key], key)
+	if !slices.Contains(namedKeys(), key) && !functionKey().MatchString(key) && (mods == "" || utf8.RuneCountInString(key) != 1) {
+		return "", false
+	}
+	for _, mod := range []string{"shift", "alt", "ctrl"} { // in the end in the order of bubbletea
+		if strings.Contains(mods, mod) {
+			key = mod + "+" + key
 		}
 	}
-	return rest, true
+	return key, true
 }
 
 var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
@@ -278,18 +271,12 @@ var roles = []role{
 // Config.
 func newStyles(dark bool, colors map[string][]string) styles {
 	colour := func(name string) color.Color {
-		for _, r := range roles {
-			if r.name != name {
-				continue
-			}
-			light, onDark := r.light, r.dark
-			if c := colors[name]; len(c) > 0 {
-				light, _ = parseColor(c[0])
-				onDark, _ = parseColor(c[len(c)-1])
-			}
-			return lipgloss.LightDark(dark)(lipgloss.Color(light), lipgloss.Color(onDark))
+		r := roles[slices.IndexFunc(roles, func(r role) bool { return r.name == name })]
+		if c := colors[name]; len(c) > 0 {
+			r.light, _ = parseColor(c[0])
+			r.dark, _ = parseColor(c[len(c)-1])
 		}
-		panic("no role " + name)
+		return lipgloss.LightDark(dark)(lipgloss.Color(r.light), lipgloss.Color(r.dark))
 	}
 	plain := lipgloss.NewStyle()
 	in := func(name string) lipgloss.Style { return plain.Foreground(colour(name)) }

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -62,29 +62,16 @@ func (i *input) home()  { i.at = 0 }
 func (i *input) end()   { i.at = len(i.text) }
 
 func (i *input) wordLeft() {
-	i.skipLeft(unicode.IsSpace)
-	i.skipLeft(func(r rune) bool { return !unicode.IsSpace(r) })
-}
-
-func (i *input) skipLeft(skip func(rune) bool) {
-	for i.at > 0 {
-		r, n := utf8.DecodeLastRuneInString(i.text[:i.at])
-		if !skip(r) {
-			return
-		}
-		i.at -= n
-	}
+	word := strings.TrimRightFunc(i.text[:i.at], unicode.IsSpace)
+	i.at = len(strings.TrimRightFunc(word, isNoSpace))
 }
 
 func (i *input) wordRight() {
-	rest := i.text[i.at:]
-	word := strings.TrimLeftFunc(rest, unicode.IsSpace)
-	end := strings.IndexFunc(word, unicode.IsSpace)
-	if end < 0 {
-		end = len(word)
-	}
-	i.at += len(rest) - len(word) + end
+	word := strings.TrimLeftFunc(i.text[i.at:], unicode.IsSpace)
+	i.at = len(i.text) - len(strings.TrimLeftFunc(word, isNoSpace))
 }
+
+func isNoSpace(r rune) bool { return !unicode.IsSpace(r) }
 
 func (i *input) backspace() { i.remove(i.previous(), i.at) }
 func (i *input) delete()    { i.remove(i.at, i.next()) }
@@ -186,37 +173,25 @@ func readHistory(path string) ([]string, error) {
 			list = append(list, line)
 		}
 	}
-	if len(lines) > 2*maxHistory {
-		return list, writeHistory(out, list)
+	if len(lines) <= 2*maxHistory {
+		return list, nil
+	}
+	out.Overwrite = true
+	err = out.Replace(0o600, func(w io.Writer) error {
+		kept := slices.Clone(list)
+		slices.Reverse(kept)
+		_, err := io.WriteString(w, strings.Join(kept, "\n")+"\n")
+		return err
+	})
+	if err != nil {
+		return list, fmt.Errorf("write the history: %w", err)
 	}
 	return list, nil
 }
 
-// writeHistory replaces the file with one of these queries, given latest first.
-func writeHistory(out *files.Output, list []string) error {
-	var b strings.Builder
-	for _, q := range slices.Backward(list) {
-		b.WriteString(q + "\n")
-	}
-	out.Overwrite = true
-	err := out.Replace(0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, b.String())
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write the history: %w", err)
-	}
-	return nil
-}
-
 // appendHistory appends a query to the file. What is there and is no file, such as a link
 // to /dev/null, turns the history off.
-func appendHistory(path, query string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write the history: %w", err)
-		}
-	}()
+func appendHistory(path, query string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -251,20 +226,19 @@ func (m *Model) remember() tea.Cmd {
 	}
 	return command(func() then {
 		if err := appendHistory(path, text); err != nil {
-			return failing(err)
+			return failing(fmt.Errorf("write the history: %w", err))
 		}
 		return nil
 	})
 }
 
 func (m *Model) openHistory() tea.Cmd {
-	var choices []choice
-	for _, q := range m.history.queries {
-		choices = append(choices, choice{label: q, do: func(m *Model) tea.Cmd {
+	choices := lists.Map(m.history.queries, func(q string) choice {
+		return choice{label: q, do: func(m *Model) tea.Cmd {
 			m.query.set(q)
 			return nil
-		}})
-	}
+		}}
+	})
 	empty := "there are no earlier queries"
 	if m.history.path == "" {
 		empty += "; this run keeps them in memory only (--no-history)"
