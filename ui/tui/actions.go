@@ -34,8 +34,8 @@ func (m *Model) enter() tea.Cmd {
 	} else if ok {
 		return m.planResume(p, How{Run: true})
 	}
-	if m.search.mean != "" && m.search.shown == m.query.text {
-		m.query.set(m.search.mean)
+	if mean := m.search.found.DidYouMean; mean != "" && m.search.shown == m.query.text {
+		m.query.set(mean)
 		return m.changed()
 	}
 	return nil

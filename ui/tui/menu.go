@@ -513,7 +513,7 @@ func (m *Model) elsewhere() string {
 		whole = " with every word"
 	}
 	var list []string
-	for i, r := range m.search.removed {
+	for i, r := range m.search.found.Removed {
 		n := human.Number(r.Hits)
 		if i == 0 {
 			n = "There are " + n + " hits" + whole

@@ -89,6 +89,7 @@ func New(ctx context.Context, o Options) *Model {
 		request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here},
 	}
 	m.query.set(o.Query)
+	m.search.found = new(search.Response)
 	m.search.limit = m.firstLimit()
 	return m
 }

@@ -34,20 +34,13 @@ type searching struct {
 
 // summary is what an answer says besides its hits.
 type summary struct {
-	shown    string // the text that was searched
-	total    int    // hits with every word
-	looser   int
-	folded   int
-	exact    bool
-	sessions int // that exist, or that are shown
+	shown    string           // the text that was searched
+	found    *search.Response // by a query; empty without one
+	sessions int              // that exist, or that are shown
 	more     bool
 	took     time.Duration
-	notice   string // what was searched literally
 	noWord   string // why there is nothing to search for
 	why      string // why no hit has every word
-	removed  []search.Removed
-	warnings []string
-	mean     string // the suggested query
 	failed   error
 }
 
@@ -178,7 +171,7 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 // read sets the summary of an answer, and returns its sessions.
 func (m *Model) read(msg searched) (groups []group) {
 	s := &m.search
-	s.summary = summary{shown: msg.text, took: msg.took, exact: true}
+	s.summary = summary{shown: msg.text, took: msg.took, found: new(search.Response)}
 	textError, isTextError := errors.AsType[*words.TextError](msg.err)
 	switch r := msg.answer; {
 	case isTextError:
@@ -196,13 +189,8 @@ func (m *Model) read(msg searched) (groups []group) {
 		s.indexed, s.generation, s.several = msg.list.Index.Files, msg.list.Index.Generation, msg.list.Index.Several
 	default:
 		groups = groupHits(r)
-		s.total, s.looser, s.folded, s.exact, s.sessions = r.Total, r.Looser(), r.Folded, r.TotalIsExact, len(groups)
-		s.more = len(groups) == s.limit
-		s.why, s.mean = search.ExplainWords(r.Words, r.Removed, r.DidYouMean, m.without), r.DidYouMean
-		s.removed, s.warnings = r.Removed, r.Warnings
-		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
-			s.notice = r.Warnings[0]
-		}
+		s.found, s.sessions, s.more = r, len(groups), len(groups) == s.limit
+		s.why = search.ExplainWords(r.Words, r.Removed, r.DidYouMean, m.without)
 		s.generation, s.several = r.Index.Generation, r.Index.Several
 	}
 	return groups

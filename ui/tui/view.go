@@ -20,6 +20,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
+	"pigrep/query/search"
 )
 
 // area is a rectangle of the screen, in cells.
@@ -164,10 +165,10 @@ func (m *Model) list(v view, width, height int) []string {
 		if s.why != "" {
 			text = append(text, s.why+".")
 		}
-		if s.mean != "" {
-			text = append(text, "Did you mean "+quoted(s.mean)+"? Enter searches for it.")
+		if mean := s.found.DidYouMean; mean != "" {
+			text = append(text, "Did you mean "+quoted(mean)+"? Enter searches for it.")
 		}
-		for _, w := range s.warnings {
+		for _, w := range s.found.Warnings {
 			text = append(text, sentence(w))
 		}
 		if there := m.elsewhere(); there != "" {
@@ -297,8 +298,8 @@ func (m *Model) status(v view) string {
 			needed++
 		}
 		room := m.width - widthOf(needed) - gap
-		if m.search.notice != "" {
-			left, look = m.search.notice, v.notice
+		if len(m.search.found.Warnings) > 0 && len(m.results.rows) > 0 { // else the list shows them all
+			left, look = m.search.found.Warnings[0], v.notice
 		} else if m.place()&inMain != 0 {
 			left, look = m.counts(room), v.dim
 		}
@@ -360,27 +361,23 @@ func (m *Model) counts(room int) string {
 // found returns the number of hits or sessions.
 func (m *Model) found() string {
 	s := &m.search
-	atLeast := ""
-	if !s.exact {
-		atLeast = "at least "
-	}
+	n := s.found.Counts()
+	n.TotalSessions, n.ListedSessions = 0, 0
 	switch {
 	case s.slow:
 		return "searching …"
 	case !s.answered || s.failed != nil || s.noWord != "":
 		return ""
-	case s.shown == "" || s.total+s.looser == 0 && s.sessions > 0:
+	case s.shown == "" || n.Total+n.Looser() == 0 && s.sessions > 0:
 		return human.Plural(s.sessions, "session", "sessions")
-	case s.looser == 0:
-		return atLeast + human.Plural(s.total, "hit", "hits")
-	case s.total == 0:
-		return atLeast + human.Plural(s.looser, "looser hit", "looser hits")
+	case n.Total == 0 || n.Looser() == 0:
+		return search.Found(n)
 	}
-	looser := human.Number(s.looser) + " looser"
-	if keys := m.keysOf("any"); s.folded > 0 && keys != "" {
-		looser += " (" + keys + ")"
+	text := search.Found(n) + ", " + human.Number(n.Looser()) + " looser"
+	if keys := m.keysOf("any"); s.found.Folded > 0 && keys != "" {
+		text += " (" + keys + ")"
 	}
-	return atLeast + human.Plural(s.total, "hit", "hits") + ", " + looser
+	return text
 }
 
 // upToDate is the usual state of the index.
