@@ -270,25 +270,16 @@ func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
 		for _, r := range g.Rows {
 			keys := strings.Split(ansi.Wordwrap(r.Keys, column, ""), "\n")
 			text := strings.Split(ansi.Wordwrap(r.Help, max(8, width-column-4), ""), "\n")
-			for i := range max(len(keys), len(text)) {
-				k, t := "", ""
-				if i < len(keys) {
-					k = keys[i]
-				}
-				if i < len(text) {
-					t = text[i]
-				}
-				all = append(all, v.prompt.Render("  "+terminal.Fit(k, column))+"  "+t)
+			rows := max(len(keys), len(text))
+			keys, text = filled(keys, 0, rows), filled(text, 0, rows)
+			for i := range rows {
+				all = append(all, v.prompt.Render("  "+terminal.Fit(keys[i], column))+"  "+text[i])
 			}
 		}
 	}
 	h.height = height
 	h.top = max(0, min(h.top, len(all)-height))
-	lines := all[h.top:min(len(all), h.top+height)]
-	for i := range lines {
-		lines[i] = terminal.Fit(lines[i], width)
-	}
-	return filled(lines, width, height)
+	return fitted(all[h.top:min(len(all), h.top+height)], width, height)
 }
 
 // keysOf returns the keys of an action as people write them; "" if it has none. It returns the

@@ -163,9 +163,9 @@ func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 
 func (m *menu) line(v view, i, width int) string {
 	c := m.shown[i]
-	p := painter{chosen: i == m.at, selected: v.selected}
+	v.chosen = i == m.at
 	margin, mark := "  ", "  "
-	if i == m.at {
+	if v.chosen {
 		margin = "▌ "
 	}
 	if c.on {
@@ -175,13 +175,13 @@ func (m *menu) line(v view, i, width int) string {
 	if c.off != "" {
 		look = v.dim
 	}
-	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(look, terminal.Clip(c.label, width-4))
+	line := v.paint(v.mark, margin) + v.paint(v.title, mark) + v.paint(look, terminal.Clip(c.label, width-4))
 	if c.note != "" {
 		if room := width - terminal.Width(line) - 2; room >= terminal.Width(c.note) {
-			line += p.paint(v.dim, "  "+c.note)
+			line += v.paint(v.dim, "  "+c.note)
 		}
 	}
-	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
+	return v.fill(line, width)
 }
 
 // The filter menu edits the text of the query, where filters can be seen, changed and

@@ -556,10 +556,7 @@ func (p *preview) render(v view, width, height int) []string {
 	case p.want.Path != "":
 		lines = append(lines, v.dim.Render(terminal.Clip(reading, width)))
 	}
-	for i := range lines {
-		lines[i] = terminal.Fit(lines[i], width)
-	}
-	return filled(lines, width, height)
+	return fitted(lines, width, height)
 }
 
 // leastForHead is the height from which a pane reserves a line for the head of an entry.

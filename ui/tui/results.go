@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 	"strings"
 	"time"
@@ -279,6 +278,7 @@ type view struct {
 	marked []Place
 	links  *terminal.Links
 	agents bool // sessions are shown with their agent
+	chosen bool // the line is selected, which its background shows
 }
 
 // render returns height lines, each width cells wide.
@@ -295,7 +295,7 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	at := r.rows[i]
 	g := &r.groups[at.group]
 	chosen := len(r.items) > 0 && r.items[r.at] == i
-	p := painter{chosen: chosen && focused, selected: v.styles.selected}
+	v.chosen = chosen && focused
 	margin := "  "
 	if chosen {
 		margin = "▌ "
@@ -303,7 +303,7 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	if at.kind == rowTitle && slices.ContainsFunc(v.marked, func(p Place) bool { return p.Path == g.SessionPath }) {
 		margin = strings.TrimSuffix(margin, " ") + "✓"
 	}
-	line := p.paint(v.mark, margin)
+	line := v.paint(v.mark, margin)
 	switch at.kind {
 	case rowBlank:
 		return strings.Repeat(" ", width)
@@ -311,29 +311,29 @@ func (r *results) line(v view, i, width int, focused bool) string {
 		facts := g.facts(v, (width-2)/2)
 		room := width - 2 - terminal.Width(facts)
 		title := terminal.Clip(g.title(), room-2)
-		line += p.paint(v.title, title) + p.paint(v.plain, strings.Repeat(" ", max(0, room-terminal.Width(title)))) + p.paint(v.dim, facts)
+		line = v.fill(line+v.paint(v.title, title), 2+room) + v.paint(v.dim, facts)
 	case rowHit:
-		line += hitLine(v, p, &g.hits[at.hit], width-2)
+		line += hitLine(v, &g.hits[at.hit], width-2)
 	case rowAnswer:
-		line += answerLine(v, p, g.hits[at.hit].Answered, width-2)
+		line += answerLine(v, g.hits[at.hit].Answered, width-2)
 	}
-	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
+	return v.fill(line, width)
 }
 
-// painter styles parts of a line, on the background of the line.
-type painter struct {
-	chosen   bool
-	selected color.Color
-}
-
-func (p painter) paint(look lipgloss.Style, text string) string {
+// paint styles a part of a line, on the background of the line.
+func (v view) paint(look lipgloss.Style, text string) string {
 	if text == "" {
 		return ""
 	}
-	if p.chosen {
-		look = look.Background(p.selected)
+	if v.chosen {
+		look = look.Background(v.selected)
 	}
 	return look.Render(text)
+}
+
+// fill appends blanks to a line, on its background.
+func (v view) fill(line string, width int) string {
+	return line + v.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
 }
 
 func (g *group) title() string { return human.Title(g.Title) }
@@ -383,29 +383,32 @@ const (
 	leastAge  = 40
 )
 
-// answerLine is the reply to a prompt.
-func answerLine(v view, p painter, a *search.Answered, width int) string {
-	column := kindWidth
+func kindColumn(width int) int {
 	if width >= leastTool {
-		column = toolWidth
+		return toolWidth
 	}
-	column = min(column, max(0, width-1))
-	return p.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, p, a.Fragment, width-column-1)
+	return max(0, min(kindWidth, width-1))
 }
 
-func hitLine(v view, p painter, h *search.Hit, width int) string {
+// answerLine is the reply to a prompt.
+func answerLine(v view, a *search.Answered, width int) string {
+	column := kindColumn(width)
+	return v.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, a.Fragment, width-column-1)
+}
+
+func hitLine(v view, h *search.Hit, width int) string {
 	look, kind := v.kinds[h.Kind], string(h.Kind)
 	if h.IsError {
 		look, kind = v.kinds["error"], "✗ "+kind
 	}
-	column, age := kindWidth, ""
 	if width >= leastTool {
-		kind, column = strings.TrimSpace(kind+" "+terminal.Clean(h.Tool)), toolWidth
+		kind = strings.TrimSpace(kind + " " + terminal.Clean(h.Tool))
 	}
+	age := ""
 	if a := human.Age(v.now, h.Timestamp.Time); a != "" && width >= leastAge {
 		age = fmt.Sprintf(" %*s", human.AgeWidth, a)
 	}
-	head := p.paint(look, terminal.Fit(kind, max(0, min(width-1, column)))+" ")
+	head := v.paint(look, terminal.Fit(kind, kindColumn(width))+" ")
 	room := width - terminal.Width(head) - terminal.Width(age)
 	note := ""
 	if notes := h.Notes(); len(notes) > 0 {
@@ -418,17 +421,16 @@ func hitLine(v view, p painter, h *search.Hit, width int) string {
 	} else {
 		note = ""
 	}
-	line := head + fragmentLine(v, p, h.Fragment, room) + p.paint(v.dim, note)
+	line := head + fragmentLine(v, h.Fragment, room) + v.paint(v.dim, note)
 	if age == "" {
 		return line
 	}
-	gap := strings.Repeat(" ", max(0, width-terminal.Width(line)-terminal.Width(age)))
-	return line + p.paint(v.plain, gap) + p.paint(v.dim, age)
+	return v.fill(line, width-terminal.Width(age)) + v.paint(v.dim, age)
 }
 
 // fragmentLine returns a fragment as one line of at most width cells, with its matches
 // marked and the first of them visible. It is cut between words.
-func fragmentLine(v view, p painter, f match.Fragment, width int) string {
+func fragmentLine(v view, f match.Fragment, width int) string {
 	if width <= 0 {
 		return ""
 	}
@@ -447,19 +449,19 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	}
 	var b strings.Builder
 	if from > 0 {
-		b.WriteString(p.paint(v.plain, "…"))
+		b.WriteString(v.paint(v.plain, "…"))
 	}
 	at := from
 	for _, s := range spans {
 		start, end := max(s[0], from), min(s[1], to)
 		if start < end {
-			b.WriteString(p.paint(v.plain, text[at:start]) + p.paint(v.match, text[start:end]))
+			b.WriteString(v.paint(v.plain, text[at:start]) + v.paint(v.match, text[start:end]))
 			at = end
 		}
 	}
-	b.WriteString(p.paint(v.plain, text[at:to]))
+	b.WriteString(v.paint(v.plain, text[at:to]))
 	if to < len(text) {
-		b.WriteString(p.paint(v.plain, "…"))
+		b.WriteString(v.paint(v.plain, "…"))
 	}
 	return ansi.Truncate(b.String(), width, "…")
 }

@@ -30,7 +30,7 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 		{"token", 3, "to…"},
 	}
 	for _, test := range tests {
-		got := ansi.Strip(fragmentLine(v, painter{}, fragment(test.text), test.width))
+		got := ansi.Strip(fragmentLine(v, fragment(test.text), test.width))
 		if got != test.want {
 			t.Errorf("%q in %d cells: %q, want %q", test.text, test.width, got, test.want)
 		}
@@ -41,7 +41,7 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 func TestSimilarSpellingIsMarked(t *testing.T) {
 	v := view{styles: new(newStyles(true, nil))}
 	h := &search.Hit{Kind: "prompt", Tier: search.TierFuzzy, Fragment: fragment("the token")}
-	if line := ansi.Strip(hitLine(v, painter{}, h, 60)); !strings.Contains(line, "similar spelling") {
+	if line := ansi.Strip(hitLine(v, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)
 	}
 }
@@ -76,10 +76,10 @@ func TestSessionHasOneLine(t *testing.T) {
 func TestHitNamesToolAndAge(t *testing.T) {
 	v := view{styles: new(newStyles(true, nil)), now: noon}
 	h := &search.Hit{Kind: "call", Origin: session.Origin{Tool: "bash\x1b[2J"}, Timestamp: session.Time{Time: noon.AddDate(0, -3, 0)}, Fragment: fragment("the token")}
-	if line := ansi.Strip(hitLine(v, painter{}, h, 76)); !strings.HasPrefix(line, "call bash") || !strings.HasSuffix(line, " 3mo") || terminal.Width(line) != 76 {
+	if line := ansi.Strip(hitLine(v, h, 76)); !strings.HasPrefix(line, "call bash") || !strings.HasSuffix(line, " 3mo") || terminal.Width(line) != 76 {
 		t.Errorf("the hit does not say what it is: %q", line)
 	}
-	if line := ansi.Strip(hitLine(v, painter{}, h, 20)); line != "call      the token" {
+	if line := ansi.Strip(hitLine(v, h, 20)); line != "call      the token" {
 		t.Errorf("in 20 cells: %q", line)
 	}
 }

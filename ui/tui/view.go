@@ -58,7 +58,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
 	}
-	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked, m.options.Links, m.search.several}
+	v := view{styles: &m.styles, now: m.options.Now(), home: m.options.Home, marked: m.marked, links: m.options.Links, agents: m.search.several}
 	body := m.height - 1
 	switch {
 	case m.help != nil:
@@ -76,6 +76,14 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	}
 	foot := m.foot(v)
 	return append(lines[:m.height-len(foot)], foot...), cursor
+}
+
+// fitted returns height lines, each width cells wide.
+func fitted(lines []string, width, height int) []string {
+	for i := range lines {
+		lines[i] = terminal.Fit(lines[i], width)
+	}
+	return filled(lines, width, height)
 }
 
 // filled appends blank lines, width cells wide, until there are height lines.
@@ -178,10 +186,10 @@ func (m *Model) list(v view, width, height int) []string {
 	var lines []string
 	for _, t := range text {
 		for _, line := range wrap(terminal.Clean(t), max(1, width-4)) {
-			lines = append(lines, terminal.Fit("  "+v.dim.Render(line), width))
+			lines = append(lines, "  "+v.dim.Render(line))
 		}
 	}
-	return filled(lines, width, height)[:height]
+	return fitted(lines, width, height)[:height]
 }
 
 // wrap breaks a text between words, not at the hyphens of flags and names.
