@@ -22,7 +22,7 @@ func inline(s string, style Style) []Run {
 
 // read is inline for a text of any length.
 func read(s string, style Style) []Run {
-	p := inliner{s: s, marks: make([]mark, len(s)+1)}
+	p := inliner{s: s, marks: make([]mark, len(s)+1), noTicks: make(map[int]bool), instead: make(map[int]string)}
 	p.scan()
 	p.emphasize()
 	return p.runs(style)
@@ -75,9 +75,6 @@ func (p *inliner) show(from, to int, how shown) {
 
 func (p *inliner) replace(at int, text string) {
 	p.marks[at].shown = replaced
-	if p.instead == nil {
-		p.instead = make(map[int]string)
-	}
 	p.instead[at] = text
 }
 
@@ -138,34 +135,27 @@ func count(s string) int {
 
 func (p *inliner) codeSpan(at int) int {
 	n := count(p.s[at:])
+	from, to := at+n, at+n
 	if p.noTicks[n] {
-		return at + n
+		return from
 	}
-	for end := at + n; end < len(p.s); {
-		i := strings.IndexByte(p.s[end:], '`')
+	for k := 0; k != n; {
+		i := strings.IndexByte(p.s[to+k:], '`')
 		if i < 0 {
-			break
+			p.noTicks[n] = true
+			return from
 		}
-		end += i
-		k := count(p.s[end:])
-		if k == n {
-			from, to := at+n, end
-			if inner := p.s[from:to]; len(inner) > 2 && inner[0] == ' ' && inner[len(inner)-1] == ' ' && strings.Trim(inner, " ") != "" {
-				p.hide(from, from+1)
-				p.hide(to-1, to)
-			}
-			p.hide(at, from)
-			p.hide(to, to+n)
-			p.cover(from, to, Code)
-			return to + n
-		}
-		end += k
+		to += k + i
+		k = count(p.s[to:])
 	}
-	if p.noTicks == nil {
-		p.noTicks = make(map[int]bool)
+	if inner := p.s[from:to]; len(inner) > 2 && inner[0] == ' ' && inner[len(inner)-1] == ' ' && strings.Trim(inner, " ") != "" {
+		p.hide(from, from+1)
+		p.hide(to-1, to)
 	}
-	p.noTicks[n] = true
-	return at + n
+	p.hide(at, from)
+	p.hide(to, to+n)
+	p.cover(from, to, Code)
+	return to + n
 }
 
 // delimiter records a run of *, _ or ~, which CommonMark classifies by the characters on
@@ -255,23 +245,19 @@ func (p *inliner) closeLink(at int) int {
 	if at+1 == len(p.s) || p.s[at+1] != '(' {
 		return at + 1
 	}
-	depth, end := 0, at+1
-	for ; end < len(p.s) && end < at+maxURL; end++ {
-		c := p.s[end]
-		if c == '(' {
+	depth, end := 1, at+2
+	for ; end < min(len(p.s), at+maxURL) && depth > 0 && depth <= maxNested && p.s[end] != '['; end++ {
+		switch p.s[end] {
+		case '(':
 			depth++
-		} else if c == ')' {
+		case ')':
 			depth--
 		}
-		if depth == 0 || depth > maxNested || c == '[' {
-			break
-		}
 	}
-	if end == len(p.s) || p.s[end] != ')' || depth != 0 {
+	if end--; depth != 0 {
 		return at + 1
 	}
-	inside := strings.TrimSpace(p.s[at+2 : end])
-	url, title, _ := strings.Cut(inside, " ")
+	url, title, _ := strings.Cut(strings.TrimSpace(p.s[at+2:end]), " ")
 	if title = strings.TrimSpace(title); title != "" && !strings.ContainsAny(title[:1], `"'(`) {
 		return at + 1 // not a link
 	}
@@ -301,18 +287,15 @@ func (p *inliner) closeLink(at int) int {
 
 // angle reads <http://address>.
 func (p *inliner) angle(at int) int {
-	rest := p.s[at+1:]
-	if !strings.HasPrefix(rest, "http://") && !strings.HasPrefix(rest, "https://") && !strings.HasPrefix(rest, "mailto:") {
+	found := inAngles().FindStringSubmatch(p.s[at:])
+	if found == nil {
 		return at + 1
 	}
-	n := strings.IndexAny(rest, "<> ")
-	if n < 0 || rest[n] != '>' {
-		return at + 1
-	}
+	end := at + len(found[0])
 	p.hide(at, at+1)
-	p.hide(at+1+n, at+2+n)
-	p.link(at+1, at+1+n, rest[:n])
-	return at + 2 + n
+	p.hide(end-1, end)
+	p.link(at+1, end-1, found[1])
+	return end
 }
 
 // bareURL returns the length of the address that s begins with.
@@ -321,16 +304,12 @@ func bareURL(s string) int {
 	if n < 0 {
 		n = len(s)
 	}
-	unopened := strings.Count(s[:n], ")") - strings.Count(s[:n], "(")
-	for n > 0 {
-		switch c := s[n-1]; {
-		case strings.IndexByte(".,;:!?'*_~", c) >= 0:
-		case c == ')' && unopened > 0:
+	for unopened := strings.Count(s[:n], ")") - strings.Count(s[:n], "("); n > 0; n-- {
+		if s[n-1] == ')' && unopened > 0 {
 			unopened--
-		default:
-			return n
+		} else if !strings.ContainsAny(s[n-1:n], ".,;:!?'*_~") {
+			break
 		}
-		n--
 	}
 	return n
 }

@@ -157,6 +157,7 @@ var (
 	delimiters  = lazily(`^\|?[ ]*:?-+:?[ ]*(\|[ ]*:?-+:?[ ]*)*\|?$`)
 	listMarker  = lazily(`^([-*+]|\d{1,9}[.)])( +|$)`)
 	taskMarker  = lazily(`^\[([ xX])\] `)
+	inAngles    = lazily(`^<((?:https?://|mailto:)[^<> ]*)>`)
 )
 
 // block reads one line, or a whole block of code or table.
@@ -388,52 +389,45 @@ func (s *screen) Code(m Margin, lines []string, language string) {
 	}
 	m.first = m.next
 	source := strings.Join(lines, "\n")
-	style := Code
-	runs := []highlight.Run{{Text: source}}
-	if known := language != "" && highlight.Known(language); known {
+	if source == "" {
+		return
+	}
+	style, runs := Code, []highlight.Run{{Text: source}}
+	if highlight.Known(language) {
 		style = 0
-		n := min(len(source), s.code)
-		n = strings.LastIndexByte(source[:n], '\n') + 1
-		if len(source) <= s.code {
-			n = len(source)
+		n := len(source)
+		if n > s.code {
+			n = strings.LastIndexByte(source[:s.code], '\n') + 1
 		}
 		s.code -= n
-		runs = highlight.Code(source[:n], language)
-		if n < len(source) {
-			runs = append(runs, highlight.Run{Text: source[n:]})
-		}
-	}
-	if len(source) == 0 {
-		return
+		runs = append(highlight.Code(source[:n], language), highlight.Run{Text: source[n:]})
 	}
 	if s.width-m.width > 8 {
 		m.first, m.width = append(m.first[:len(m.first):len(m.first)], Run{Text: codeIndent}), m.width+len(codeIndent)
 	}
 	var line Line
-	room := max(1, s.width-m.width)
-	used := 0
+	room, used := max(1, s.width-m.width), 0
+	endLine := func() {
+		s.emit(m, line)
+		line, used = nil, 0
+	}
 	for _, run := range runs {
-		first := true
-		for text := range strings.SplitSeq(run.Text, "\n") {
-			if !first {
-				s.emit(m, line)
-				line, used = nil, 0
+		for i, text := range strings.Split(run.Text, "\n") {
+			if i > 0 {
+				endLine()
 			}
-			first = false
 			for text != "" {
 				n, cells := fit(text, room-used, used == 0)
 				if n == 0 {
-					s.emit(m, line)
-					line, used = nil, 0
+					endLine()
 					continue
 				}
-				line = append(line, Run{Text: text[:n], Style: style, Class: run.Class})
-				used += cells
+				line, used = append(line, Run{Text: text[:n], Style: style, Class: run.Class}), used+cells
 				text = text[n:]
 			}
 		}
 	}
-	s.emit(m, line)
+	endLine()
 }
 
 // fit returns how many bytes of s fit into the cells, and their width. With force it is at
@@ -451,108 +445,62 @@ func fit(s string, room int, force bool) (n, cells int) {
 }
 
 // wrap breaks runs into lines of at most width cells, at spaces and around wide characters
-// where possible.
-func wrap(runs []Run, width int) []Line {
+// where possible. The space before a word is left out if the word begins a line.
+func wrap(runs []Run, width int) (lines []Line) {
 	if widthOf(runs) <= width {
 		return []Line{runs}
 	}
-	w := wrapper{runs: runs, width: width}
-	for i := range runs {
-		w.run(i)
-	}
-	w.endWord()
-	w.endLine()
-	return w.lines
-}
-
-// piece is a part of a run.
-type piece struct{ run, from, to int }
-
-// add appends a piece, or extends the last one.
-func add(list []piece, p piece) []piece {
-	if k := len(list) - 1; k >= 0 && list[k].run == p.run && list[k].to == p.from {
-		list[k].to = p.to
-		return list
-	}
-	return append(list, p)
-}
-
-// wrapper fills lines with words. The space before a word is only written if the
-// word follows on the same line.
-type wrapper struct {
-	runs  []Run
-	width int
-	lines []Line
-
-	line, space, word []piece
-	used, gap, cells  int // their widths
-}
-
-func (w *wrapper) run(i int) {
-	s := w.runs[i].Text
-	for at := 0; at < len(s); {
-		from := at
-		if s[at] == ' ' {
-			w.endWord()
-			for at < len(s) && s[at] == ' ' {
-				at++
+	text, offset := Line(runs).String(), 0 // where the first run begins; those before are in lines
+	from, to, used := 0, 0, 0              // the line, and its width
+	endLine := func(next int) {
+		var line Line
+		for len(runs) > 0 && offset < to {
+			r := runs[0]
+			r.Text = r.Text[min(max(0, from-offset), len(r.Text)):min(to-offset, len(r.Text))]
+			if r.Text != "" {
+				line = append(line, r)
 			}
-			w.space, w.gap = add(w.space, piece{i, from, at}), w.gap+at-from
+			if offset+len(runs[0].Text) > to {
+				break
+			}
+			offset, runs = offset+len(runs[0].Text), runs[1:]
+		}
+		if line != nil {
+			lines = append(lines, line)
+		}
+		from, to, used = next, next, 0
+	}
+	for at := 0; at < len(text); {
+		gap, cells := len(text)-at-len(strings.TrimLeft(text[at:], " ")), 0
+		word := at + gap
+		for at = word; at < len(text) && text[at] != ' '; {
+			c, wide := terminal.Cluster(text[at:])
+			if wide > 1 && at > word {
+				break
+			}
+			at, cells = at+len(c), cells+wide
+			if wide > 1 { // a word of its own
+				break
+			}
+		}
+		if at == word { // the text ends with spaces
+			break
+		}
+		if used+gap+cells <= width {
+			to, used = at, used+gap+cells
 			continue
 		}
-		c, wide := terminal.Cluster(s[at:])
-		if wide > 1 { // a word of its own
-			w.endWord()
-		}
-		w.word, w.cells = add(w.word, piece{i, at, at + len(c)}), w.cells+wide
-		at += len(c)
-		if wide > 1 {
-			w.endWord()
-		}
-	}
-}
-
-// endWord puts the word into the line, or into the next one.
-func (w *wrapper) endWord() {
-	if len(w.word) == 0 {
-		return
-	}
-	if w.used+w.gap+w.cells <= w.width {
-		for _, p := range w.space {
-			w.line = add(w.line, p)
-		}
-		for _, p := range w.word {
-			w.line = add(w.line, p)
-		}
-		w.used += w.gap + w.cells
-	} else {
-		w.endLine()
-		for _, p := range w.word {
-			for p.from < p.to {
-				n, cells := fit(w.runs[p.run].Text[p.from:p.to], w.width-w.used, w.used == 0)
-				if n == 0 {
-					w.endLine()
-					continue
-				}
-				w.line, w.used = add(w.line, piece{p.run, p.from, p.from + n}), w.used+cells
-				p.from += n
+		endLine(word)
+		for to < at {
+			n, cells := fit(text[to:at], width-used, used == 0)
+			if n == 0 {
+				endLine(to)
 			}
+			to, used = to+n, used+cells
 		}
 	}
-	w.space, w.gap, w.word, w.cells = w.space[:0], 0, w.word[:0], 0
-}
-
-func (w *wrapper) endLine() {
-	if len(w.line) == 0 {
-		return
-	}
-	line := make(Line, len(w.line))
-	for i, p := range w.line {
-		line[i] = w.runs[p.run]
-		line[i].Text = line[i].Text[p.from:p.to]
-	}
-	w.lines = append(w.lines, line)
-	w.line, w.used = w.line[:0], 0
+	endLine(len(text))
+	return lines
 }
 
 // minColumn is the minimum width of a column.
@@ -673,31 +621,13 @@ func fitted(rows [][][]Run, columns, width int) []int {
 			widths[i] = max(widths[i], widthOf(c), 1)
 		}
 	}
-	for {
-		total, widest, second := 0, 0, 0
+	for most := width; ; most-- {
+		total := 0
 		for _, w := range widths {
-			total += w
-			if w > widest {
-				widest, second = w, widest
-			} else if w > second && w < widest {
-				second = w
-			}
+			total += min(w, most)
 		}
-		if total <= width {
-			return widths
-		}
-		n := 0
-		for _, w := range widths {
-			if w == widest {
-				n++
-			}
-		}
-		// Shrink the widest columns together, but not below the next widest one.
-		less := min((total-width+n-1)/n, max(1, widest-second))
-		for i, w := range widths {
-			if w == widest {
-				widths[i] = max(1, w-less)
-			}
+		if total <= width || most <= 1 {
+			return lists.Map(widths, func(w int) int { return min(w, max(1, most)) })
 		}
 	}
 }
