@@ -125,10 +125,8 @@ func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	v := &callView{Failed: failed, Hit: x.isHit(e)}
 	v.command(x, b.Shell.Command)
 	v.output(x, e, i, "")
-	if failed {
-		v.Notes = append(v.Notes, note{Text: outcome, Class: "bad"})
-	} else if outcome != "" {
-		v.Notes = append(v.Notes, note{Text: outcome, Class: "ok"})
+	if outcome != "" {
+		v.Notes = append(v.Notes, note{Text: outcome, Class: map[bool]string{true: "bad", false: "ok"}[failed]})
 	}
 	v.Open = v.isShort(openLines) || v.Hit
 	return v
@@ -190,23 +188,20 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 	case e.IsError:
 		limit, status = failedLines, note{Text: "failed", Class: "bad"}
 	}
-	took := note{}
+	exit, took := int32(session.Unknown), int32(session.Unknown)
 	if e.Facts != nil {
-		if exit := e.Facts.Exit; exit != session.Unknown && !noMatch && (exit != 0 || e.IsError) {
-			status = note{Text: fmt.Sprintf("exit %d", exit), Class: "bad"}
-		}
-		if d := e.Facts.Duration; d != session.Unknown {
-			took = note{Text: duration(time.Duration(d) * time.Millisecond)}
-		}
+		exit, took = e.Facts.Exit, e.Facts.Duration
 	}
-	if d := e.Time.Sub(x.before); took.Text == "" && d >= time.Second && !x.before.IsZero() && d < maxGuess {
-		took = note{Text: "~" + duration(d), Hint: "from the times of the entries"}
+	if exit != session.Unknown && !noMatch && (exit != 0 || e.IsError) {
+		status = note{Text: fmt.Sprintf("exit %d", exit), Class: "bad"}
+	}
+	v.Notes = append(v.Notes, status)
+	if took != session.Unknown {
+		v.Notes = append(v.Notes, note{Text: duration(time.Duration(took) * time.Millisecond)})
+	} else if d := e.Time.Sub(x.before); d >= time.Second && !x.before.IsZero() && d < maxGuess {
+		v.Notes = append(v.Notes, note{Text: "~" + duration(d), Hint: "from the times of the entries"})
 	}
 	x.before = e.Time
-	v.Notes = append(v.Notes, status)
-	if took.Text != "" {
-		v.Notes = append(v.Notes, took)
-	}
 	v.Open = v.isShort(limit) || v.Hit
 }
 
@@ -237,12 +232,11 @@ func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
 	}
 	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
 	n := linesOf(text)
+	v.lines += n
 	if x.page.Site != nil && n > loadLines {
-		v.lines += n
 		v.Output = append(v.Output, block{Load: x.page.Site.Output(e.Index, i, language)})
 		return
 	}
-	v.lines += n
 	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, bytes.Trim(text, "\n"))})
 }
 

@@ -1,10 +1,12 @@
 package html
 
 import (
+	"bytes"
 	"cmp"
 	"html/template"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -89,8 +91,10 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	it := transcript.Describe(e)
 	v := &entryView{
 		Anchor: x.names[e.Index], Address: x.page.permalink(x.at, x.names[e.Index]), Title: titleOf(&it), Prompt: it.Class == transcript.Prompt,
-		Number: x.index.number[e.Index], Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
 		Class: cmp.Or(classNames[it.Class], "other"), Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: Line(e.Labelled),
+	}
+	if at := x.index.prompts[e.Index]; at != nil {
+		v.Number, v.Previous, v.Next = at.Number, at.previous, at.next
 	}
 	switch {
 	case x.continues(e):
@@ -242,19 +246,9 @@ func (x *writer) newImage(i *session.Image) *imageView {
 // isPicture reports whether the image is safe to embed: of a type that cannot contain
 // scripts, and valid base64.
 func isPicture(i *session.Image) bool {
-	switch i.MimeType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-	default:
-		return false
-	}
-	for _, c := range i.Base64 {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '+', c == '/', c == '=':
-		default:
-			return false
-		}
-	}
-	return len(i.Base64) > 0
+	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/="
+	isSafe := slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, i.MimeType)
+	return isSafe && len(i.Base64) > 0 && len(bytes.Trim(i.Base64, alphabet)) == 0
 }
 
 // writer writes the entries of a page. A reply with calls is held back until their

@@ -322,19 +322,17 @@ func Money(cost float64) string {
 type index struct {
 	Items    []*indexItem
 	Summary  string
-	number   map[int]int // of prompts on the main line, by the entry
-	previous map[int]*indexItem
-	next     map[int]*indexItem
-	branches map[int]string // what each branch is about, by its first step
-
-	last      *indexItem // prompt of the main line
-	lastEntry int
+	prompts  map[int]*indexItem // of the main line, by the entry
+	last     *indexItem         // the last of those that are listed
+	branches map[int]string     // what each branch is about, by its first step
 }
 
 type indexItem struct {
 	Address, Text, What, Label string
-	Number                     int // of a prompt on the main line
 	Depth                      int
+
+	Number         int // of a prompt on the main line
+	previous, next *indexItem
 }
 
 // maxIndexText is the length in cells of a line of the index.
@@ -348,7 +346,7 @@ const (
 )
 
 func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) {
-	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
+	x := &index{prompts: make(map[int]*indexItem), branches: make(map[int]string)}
 	steps, begins := p.landmarks()
 	partial := p.Site != nil && len(steps) > maxIndexed
 	for _, k := range steps {
@@ -361,7 +359,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 		branch, isSubject := begins[k]
 		if partial && !isSubject && (k < p.Site.From-nearby || k >= p.Site.To+nearby) {
 			if isPrompt && s.Depth == 0 {
-				x.number[s.Entry] = len(x.number) + 1
+				x.prompts[s.Entry] = &indexItem{Number: len(x.prompts) + 1}
 			}
 			continue
 		}
@@ -386,7 +384,11 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 		case isPrompt:
 			item.What = "prompt"
 			if s.Depth == 0 {
-				x.addPrompt(s.Entry, item)
+				item.Number, item.previous = len(x.prompts)+1, x.last
+				if x.last != nil {
+					x.last.next = item
+				}
+				x.prompts[s.Entry], x.last = item, item
 			}
 		}
 	}
@@ -394,20 +396,10 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 	return x, nil
 }
 
-// addPrompt numbers a prompt of the main line, and links it with the one before.
-func (x *index) addPrompt(entry int, item *indexItem) {
-	item.Number = len(x.number) + 1
-	x.number[entry] = item.Number
-	if x.last != nil {
-		x.previous[entry], x.next[x.lastEntry] = x.last, item
-	}
-	x.last, x.lastEntry = item, entry
-}
-
 // summary counts what is in the index; whole says that no entry was left out.
 func (x *index) summary(whole, partial bool) string {
 	var parts []string
-	if n := len(x.number); n > 0 || whole {
+	if n := len(x.prompts); n > 0 || whole {
 		parts = append(parts, human.Plural(n, "prompt", "prompts"))
 	}
 	if n := len(x.branches); n > 0 {
