@@ -198,14 +198,8 @@ func (d *distribution) add(title string, list []facetLink) {
 	if len(list) == 0 {
 		return
 	}
-	var chosen, others []facetLink
-	for _, l := range list {
-		if l.Chosen {
-			chosen = append(chosen, l)
-		} else {
-			others = append(others, l)
-		}
-	}
+	chosen := slices.DeleteFunc(slices.Clone(list), func(l facetLink) bool { return !l.Chosen })
+	others := slices.DeleteFunc(list, func(l facetLink) bool { return l.Chosen })
 	d.Chosen += len(chosen)
 	list = append(chosen, others...) // so that chosen values are always visible
 	n := min(mostFacets, len(list))

@@ -158,11 +158,6 @@ func (s *Server) switchRedact(w http.ResponseWriter, r *http.Request) error {
 
 // redacts reports whether secrets are masked in the answer to a request.
 func (s *Server) redacts(r *http.Request) bool {
-	switch s.cookie(r, "redact") {
-	case "on":
-		return true
-	case "off":
-		return false
-	}
-	return s.Redact
+	chosen := s.cookie(r, "redact")
+	return chosen == "on" || chosen != "off" && s.Redact
 }

@@ -217,9 +217,7 @@ func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q sear
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
 	l.Agent, l.Boss = html.Line(human.Badge(h.Host, h.Agent, in.Several, h.Kept)), html.Line(h.Boss())
-	for _, name := range h.Labels {
-		l.Labels = append(l.Labels, html.Line(name))
-	}
+	l.Labels = lists.Map(h.Labels, html.Line)
 	l.ID = session.Handle(h.SessionID, h.SessionPath)
 	if h.Resume != nil {
 		l.Command = s.Command(h.Resume)
@@ -460,14 +458,13 @@ func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	if h.Label != "" {
 		f.Notes = append(f.Notes, "label "+html.Line(h.Label))
 	}
-	for _, note := range h.Notes() {
-		f.Notes = append(f.Notes, html.Line(note))
-	}
+	f.Notes = append(f.Notes, lists.Map(h.Notes(), html.Line)...)
 	return f
 }
 
 // signs matches the Markdown signs that are only noise in a line: of headings, emphasis and code.
-var signs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?:^|\\s)#{1,6} |\\*\\*|`+") })
+// The one group is what stays.
+var signs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(^|\\s)#{1,6} |\\*\\*|`+") })
 
 // withoutSigns drops the signs of Markdown from text that was written as Markdown.
 func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
@@ -476,30 +473,18 @@ func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
 	default:
 		return f
 	}
-	var b strings.Builder
-	at, moved := 0, make([]int, len(f.Text)+1) // where each byte goes
-	keep := func(end int) {
-		for ; at < end; at++ {
-			moved[at] = b.Len()
-			b.WriteByte(f.Text[at])
+	f.Spans = slices.Clone(f.Spans)
+	found := signs().FindAllStringSubmatchIndex(f.Text, -1)
+	for _, sign := range slices.Backward(found) {
+		from, to := max(sign[0], sign[3]), sign[1]
+		f.Text = f.Text[:from] + f.Text[to:]
+		for i := range f.Spans {
+			for k, at := range f.Spans[i] {
+				f.Spans[i][k] = at - max(0, min(at, to)-from)
+			}
 		}
 	}
-	for _, sign := range signs().FindAllStringIndex(f.Text, -1) {
-		keep(sign[0])
-		for ; at < sign[1]; at++ {
-			moved[at] = b.Len()
-		}
-		if f.Text[sign[1]-1] == ' ' && b.Len() > 0 { // of a heading
-			b.WriteByte(' ')
-		}
-	}
-	keep(len(f.Text))
-	moved[at] = b.Len()
-	out := match.Fragment{Text: b.String()}
-	for _, s := range f.Spans {
-		out.Spans = append(out.Spans, [2]int{moved[s[0]], moved[s[1]]})
-	}
-	return out
+	return f
 }
 
 // fragmentParts splits a fragment at its highlighted spans.
