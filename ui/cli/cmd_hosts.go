@@ -1,22 +1,35 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/internal/lists"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -93,4 +106,254 @@ func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer
 	row.Version, row.Agents = c.Version(), slices.Sorted(maps.Keys(status.Agents))
 	row.Sessions, row.Bytes, row.Indexed = status.Sessions, status.Bytes, session.Time{Time: status.Indexed}
 	return row
+}
+
+// answerOptions are those of the hidden command that answers the pigrep of another machine.
+type answerOptions struct {
+	flags.Shared
+	protocol flags.Number
+	reveal   bool
+}
+
+func newAnswerCommand(a *app.App) *cobra.Command {
+	o := &answerOptions{}
+	cmd := &cobra.Command{Use: ssh.Command, Hidden: true, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return runAnswer(cmd.Context(), a, o)
+	}}
+	flags.Add(cmd.Flags(), "protocol", "", "N", "the protocol that the client speaks", &o.protocol)
+	flags.Add(cmd.Flags(), "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl")
+	return cmd
+}
+
+func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	quiet := *a
+	quiet.Quiet = true // answers say what they lack
+	p, err := location.Find(&o.Shared, &quiet)
+	if err != nil {
+		return err
+	}
+	live := snapshot.OpenLive(ctx, p)
+	defer live.Close()
+	server := &ssh.Server{
+		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
+		From: func(zone *time.Location, name string, again bool) ssh.Answerer {
+			open := live.Snapshot
+			if again {
+				open = live.Last
+			}
+			return &host{&asking.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
+		},
+		Problem: answerProblem,
+	}
+	return server.Serve(ctx, a.Streams.In, a.Streams.Out)
+}
+
+// answerProblem turns an error into one for the other machine.
+func answerProblem(ctx context.Context, err error) *remote.Error {
+	if err = grepProblem(ctx, err); err != nil {
+		err = asking.Problem(ctx, err)
+	}
+	if p, ok := errors.AsType[*problem.Error](err); ok {
+		return &remote.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
+	}
+	return &remote.Error{Code: problem.CodeIO, Message: err.Error()}
+}
+
+// host answers for this machine.
+type host struct{ *asking.Opening }
+
+// Answer implements remote.Answers.
+func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {
+	switch req := req.(type) {
+	case *struct{}:
+		if kind == ssh.Status.Name {
+			return h.status(ctx)
+		}
+	case *ssh.ResumeRequest:
+		return h.resume(ctx, req)
+	}
+	return h.Opening.Answer(ctx, kind, req)
+}
+
+// status says what this machine has.
+func (h *host) status(ctx context.Context) (*remote.Status, error) {
+	x, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	s := &remote.Status{Agents: make(map[string]int)}
+	for _, n := range snapshot.AgentCounts(h.Agents, x.Reader) {
+		s.Agents[n.Agent] = n.Sessions
+		s.Sessions += n.Sessions
+	}
+	disk, err := index.Open(h.IndexDir)
+	if errors.Is(err, index.ErrNoIndex) { // all is in memory so far
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer disk.Close()
+	if s.Bytes, err = disk.SizeOnDisk(); err == nil {
+		_, s.Indexed, err = disk.Generations()
+	}
+	return s, err
+}
+
+// pieceSize is about how much of a session is sent at once.
+const pieceSize = 256 << 10
+
+// Session sends session files, masked line by line.
+func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*ssh.Piece) error) (*remote.Coverage, error) {
+	x, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	list, err := h.named(x.Reader, &req)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		summary := *s
+		if !h.Reveal {
+			maskSummary(&summary)
+		}
+		if err := visit(&ssh.Piece{Summary: &summary}); err != nil {
+			return nil, err
+		}
+		if req.Brief {
+			continue
+		}
+		if err := h.lines(ctx, s.Path, visit); err != nil {
+			return nil, err
+		}
+	}
+	return &remote.Coverage{Sessions: len(list), Sent: len(list)}, nil
+}
+
+// named returns the session files that a request names, with the other files of the same
+// sessions.
+func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.Summary, err error) {
+	all := r.Summaries()
+	if len(req.Names) == 0 {
+		for i := range all {
+			if all[i].IsSession() {
+				list = append(list, &all[i])
+			}
+		}
+		slices.SortStableFunc(list, func(a, b *session.Summary) int { return b.Modified().Compare(a.Modified()) })
+		return list[:min(req.Latest, len(list))], nil
+	}
+	named, ids := (&filter.Spec{Sessions: req.Names}).Compile(), make(map[string]bool)
+	for i := range all {
+		if named.Session(&all[i]) && all[i].ID != "" {
+			ids[all[i].ID] = true
+		}
+	}
+	for i := range all {
+		if named.Session(&all[i]) || ids[all[i].ID] {
+			list = append(list, &all[i])
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	for _, name := range req.Names { // of an entry
+		places, err := sessions.FindEntries(r, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range places {
+			list = append(list, p.Session)
+		}
+	}
+	return list, nil
+}
+
+// maskSummary masks what looks like a secret.
+func maskSummary(s *session.Summary) {
+	facts := search.SessionHit{SessionFacts: search.SessionFacts{Name: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Subject, Labels: slices.Clone(s.LabelNames)}}
+	facts.Redact()
+	s.Name, s.FirstPrompt, s.Subject, s.LabelNames = facts.Name, facts.FirstPrompt, facts.Title, facts.Labels
+}
+
+// lines sends the lines of a session file.
+func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) error) error {
+	f, err := h.Source().Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := adapter.Lines(h.Agents, io.NewSectionReader(f, 0, f.Size()), 0, 0)
+	var piece []byte
+	flush := func() error {
+		text := string(piece)
+		piece = piece[:0]
+		return visit(&ssh.Piece{Lines: text})
+	}
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return flush()
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		data := bytes.TrimSuffix(line.Raw, []byte("\n"))
+		if line.TooLong {
+			data = nil // as here: it counts as a line, and is not read
+		}
+		if length := len(data); !h.Reveal {
+			data = redact.JSON(data)
+			// Places are those of the file, as long as masks are no longer than secrets.
+			data = append(data, bytes.Repeat([]byte(" "), max(0, length-len(data)))...)
+		}
+		piece = append(piece, data...)
+		if line.Ended {
+			piece = append(piece, '\n')
+		}
+		if len(piece) >= pieceSize {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// resume plans the command that resumes a session here.
+func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
+	x, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	quiet := *h.App
+	quiet.JSON = true // nobody can be asked which session is meant
+	o := &resumeOptions{words: req.Words, Last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
+	o.Redact = !h.Reveal
+	t, err := o.find(ctx, &quiet, x, req.Request)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	r, err := o.Plan(&quiet, t)
+	if err != nil {
+		return nil, err
+	}
+	hit := r.Session.SessionHit
+	if !h.Reveal {
+		hit.Redact()
+	}
+	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryID: r.EntryID, Branch: r.Branch, InContext: r.InContext,
+		Dir: r.Dir, Argv: r.Argv, Fork: r.Fork, Warnings: r.Warnings}, nil
 }
