@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type Live struct {
 	failed   error           // of the last update; nil if it was complete
 	damaged  index.ID        // the generation that a question found damaged; zero for none
 	watcher  *indexer.Watcher
-	inMemory uint64 // number of the last reader with something in memory
+	inMemory uint64 // number of the last reader with something in memory; other processes start from another
 
 	work  sync.WaitGroup // updates, and commits of what was in memory
 	merge sync.Once      // of segments: a merge that fails is not tried again
@@ -59,10 +60,6 @@ type sharedReader struct {
 	expiry *time.Timer
 }
 
-// firstInMemory returns the number from which readers with a part in memory are numbered.
-// Other processes start from another.
-func firstInMemory(now time.Time) uint64 { return 1<<62 | uint64(now.UnixNano()) }
-
 const (
 	usualPatience = 5 * time.Second  // how long a question waits for an update
 	shortWait     = time.Second      // how long an update waits for the lock, which this process may hold
@@ -78,7 +75,7 @@ const (
 func OpenLive(ctx context.Context, p *location.Location) *Live {
 	opt := Options(p)
 	opt.Yield, opt.Memory, opt.Await, opt.Stays, opt.Wait = true, true, true, true, shortWait
-	x := &Live{location: p, options: opt, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
+	x := &Live{location: p, options: opt, Patience: usualPatience, inMemory: 1<<62 | uint64(opt.Now().UnixNano())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)
 	x.kept = time.AfterFunc(idleFor, x.unmap)
@@ -353,12 +350,9 @@ func (s *Snapshot) Pin() {
 func (x *Live) unpin(r *sharedReader) {
 	r.expiry.Stop()
 	r.expiry = nil
-	for i, p := range x.pinned {
-		if p == r {
-			x.pinned = append(x.pinned[:i:i], x.pinned[i+1:]...)
-			x.release(r)
-			return
-		}
+	if i := slices.Index(x.pinned, r); i >= 0 {
+		x.pinned = slices.Delete(x.pinned, i, i+1)
+		x.release(r)
 	}
 }
 

@@ -30,9 +30,14 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 	switch {
 	case a.Quiet:
 		return nil, func() {}
-	case a.JSON && a.Reports:
-		p := &progressReports{app: a, start: a.Now()}
-		return p.progress, func() {}
+	case a.JSON && a.Reports: // for a program that waits for the answer
+		return nowAndThen(a, func(at indexer.Progress, _ time.Duration) {
+			// Progress that cannot be written does not stop the run.
+			_ = printer.Progress{
+				Files: at.FilesTotal, Bytes: doneOf(at), BytesTotal: at.BytesTotal,
+				SecondsLeft: int(at.Left.Round(time.Second) / time.Second), First: at.First,
+			}.Write(a.Streams.Err)
+		}), func() {}
 	case a.Streams.ErrTTY:
 		return Bar(a, "indexing")
 	case a.JSON:
@@ -43,53 +48,60 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 	return p.progress, p.end
 }
 
+// nowAndThen shows progress that takes longer, with the time since its start.
+func nowAndThen(a *app.App, show func(indexer.Progress, time.Duration)) func(indexer.Progress) {
+	start, last := a.Now(), time.Time{}
+	return func(at indexer.Progress) {
+		now := a.Now()
+		if now.Sub(start) < progressAfter || now.Sub(last).Abs() < progressEvery {
+			return
+		}
+		last = now
+		show(at, now.Sub(start))
+	}
+}
+
+// doneOf returns how many bytes are done.
+func doneOf(at indexer.Progress) int64 { return int64(at.Share() * float64(at.BytesTotal)) }
+
+// Bar shows bytes, rate and remaining time.
 func Bar(a *app.App, doing string) (progress func(indexer.Progress), clear func()) {
-	p := &progressBar{app: a, doing: doing, start: a.Now()}
-	return p.progress, p.clear
-}
-
-// progressBar shows bytes, rate and remaining time.
-type progressBar struct {
-	app         *app.App
-	doing       string
-	start, last time.Time
-	bar         *progressbar.ProgressBar
-}
-
-func (p *progressBar) progress(at indexer.Progress) {
-	now := p.app.Now()
-	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
-		return
+	var bar *progressbar.ProgressBar
+	progress = nowAndThen(a, func(at indexer.Progress, since time.Duration) {
+		// One short of the end, where the bar would clear itself. Errors of drawing are
+		// ignored.
+		most := max(1, at.BytesTotal)
+		done := min(doneOf(at), most-1)
+		if bar == nil {
+			bar = progressbar.NewOptions64(most,
+				progressbar.OptionSetWriter(a.Streams.Err),
+				progressbar.OptionSetPredictTime(false),
+				progressbar.OptionSetElapsedTime(false),
+				progressbar.OptionSetWidth(max(10, min(40, a.Streams.Width-66))),
+				progressbar.OptionClearOnFinish(),
+				progressbar.OptionUseANSICodes(a.Getenv("TERM") != "dumb"),
+			)
+		}
+		if bar.GetMax64() != most { // after another process, this one goes on
+			bar.ChangeMax64(most)
+		}
+		_ = bar.Set64(done)
+		text := fmt.Sprintf("%s %s of %s, %s/s", doing, human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/since.Seconds())))
+		if at.By != 0 {
+			text = BuildingText(at)
+		}
+		bar.Describe(text + ", " + leftText(at.Left))
+	})
+	return progress, func() {
+		if bar != nil {
+			_ = bar.Clear()
+		}
 	}
-	p.last = now
-	if p.bar == nil {
-		p.bar = progressbar.NewOptions64(max(1, at.BytesTotal),
-			progressbar.OptionSetWriter(p.app.Streams.Err),
-			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-66))),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
-		)
-	}
-	// One short of the end, where the bar would clear itself. Errors of drawing are
-	// ignored.
-	most := max(1, at.BytesTotal)
-	done := min(int64(at.Share()*float64(at.BytesTotal)), most-1)
-	if p.bar.GetMax64() != most { // after another process, this one goes on
-		p.bar.ChangeMax64(most)
-	}
-	_ = p.bar.Set64(done)
-	text := fmt.Sprintf("%s %s of %s, %s/s", p.doing, human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())))
-	if at.By != 0 {
-		text = BuildingText(at)
-	}
-	p.bar.Describe(text + ", " + leftText(at.Left))
 }
 
 // BuildingText says how far another process is that builds the first index.
 func BuildingText(at indexer.Progress) string {
-	return fmt.Sprintf("process %d indexes %s of %s", at.By, human.Bytes(int64(at.Share()*float64(at.BytesTotal))), human.Bytes(at.BytesTotal))
+	return fmt.Sprintf("process %d indexes %s of %s", at.By, human.Bytes(doneOf(at)), human.Bytes(at.BytesTotal))
 }
 
 // leftText returns the remaining time in a fixed width.
@@ -104,12 +116,6 @@ func leftText(left time.Duration) string {
 		text = fmt.Sprintf("%d s left", max(1, left.Round(time.Second)/time.Second))
 	}
 	return fmt.Sprintf("%12s", text)
-}
-
-func (p *progressBar) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
 }
 
 // progressLines prints a line at the start and at the end of a first build, and one when
@@ -143,23 +149,4 @@ func (p *progressLines) end() {
 	default:
 		p.app.Warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
 	}
-}
-
-// progressReports prints the progress for a program that waits for the answer.
-type progressReports struct {
-	app         *app.App
-	start, last time.Time
-}
-
-func (p *progressReports) progress(at indexer.Progress) {
-	now := p.app.Now()
-	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
-		return
-	}
-	p.last = now
-	// Progress that cannot be written does not stop the run.
-	_ = printer.Progress{
-		Files: at.FilesTotal, Bytes: int64(at.Share() * float64(at.BytesTotal)), BytesTotal: at.BytesTotal,
-		SecondsLeft: int(at.Left.Round(time.Second) / time.Second), First: at.First,
-	}.Write(p.app.Streams.Err)
 }

@@ -58,13 +58,6 @@ const maxNamed = 3
 // WarnUnusable lists files and directories that cannot be read, and links that were not
 // followed to those found, which may be nil.
 func WarnUnusable(a *app.App, list []indexer.FileError, found *indexer.Found) {
-	warnUnread(a, list)
-	if found != nil {
-		warnOutside(a, found)
-	}
-}
-
-func warnUnread(a *app.App, list []indexer.FileError) {
 	for i, line := range Unusable(list) {
 		hint, err := "", list[i].Err
 		switch {
@@ -84,11 +77,7 @@ func warnUnread(a *app.App, list []indexer.FileError) {
 		}
 		a.Advise(hint, "%s", line)
 	}
-}
-
-// warnOutside names the links that were not followed.
-func warnOutside(a *app.App, found *indexer.Found) {
-	if len(found.Outside) == 0 {
+	if found == nil || len(found.Outside) == 0 {
 		return
 	}
 	more := ""
