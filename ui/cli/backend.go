@@ -13,7 +13,6 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/query/engine/rank"
-	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -90,60 +89,44 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 	}
 }
 
-// answered answers a request: from the index, or what archives have for a question, or by asking
-// other machines, whose answers say which are missing.
-func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question, kind remote.Kind[Req, Res], req Req) (res *Res, err error) {
-	if b.Hosts != nil {
-		from, _ := asking.Hosts(b.Location)
-		from.Tell = true
-		if res, err = kind.Ask(ctx, from, req); err != nil {
-			err = asking.Problem(ctx, err)
+// asks returns what answers requests of a kind, with paths as the user writes them: from the index, or
+// what archives have for a question, or by asking other machines, whose answers say which are missing.
+func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Context, Req) (*Res, error) {
+	return func(ctx context.Context, req Req) (res *Res, err error) {
+		of := remote.Question{Brief: true}
+		switch req := any(&req).(type) {
+		case *search.Request:
+			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
+			of = questionOf(req)
+		case *sessions.Request:
+			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
+			of = questionAbout(req)
 		}
+		if b.Hosts != nil {
+			from, _ := asking.Hosts(b.Location)
+			from.Tell = true
+			if res, err = kind.Ask(ctx, from, req); err != nil {
+				err = asking.Problem(ctx, err)
+			}
+			return res, err
+		}
+		err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
+			if res, err = kind.Ask(ctx, asking.From(x), req); err == nil && len(x.Lacks) > 0 {
+				ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
+			}
+			return err
+		})
 		return res, err
 	}
-	err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
-		if res, err = kind.Ask(ctx, asking.From(x), req); err == nil && len(x.Lacks) > 0 {
-			ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
-		}
-		return err
-	})
-	return res, err
-}
-
-// search answers a request, with paths as the user writes them.
-func (b *backend) search(ctx context.Context, req search.Request) (*search.Response, error) {
-	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	return answered(ctx, b, questionOf(&req), remote.Search, req)
-}
-
-// sessions lists sessions.
-func (b *backend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	return answered(ctx, b, questionAbout(&req), remote.Sessions, req)
-}
-
-// facets counts the hits of a request by day and by the values of fields.
-func (b *backend) facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	req.Env.Expand = b.App.Absolute
-	return answered(ctx, b, questionOf(&req), remote.Facets, req)
 }
 
 // values lists the values that filters can have.
 func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
-	list, err := answered(ctx, b, remote.Question{Brief: true}, remote.Values, struct{}{})
+	list, err := asks(b, remote.Values)(ctx, struct{}{})
 	if list == nil {
-		list = &[]sessions.Facet{}
+		return nil, err
 	}
 	return *list, err
-}
-
-func (b *backend) count(ctx context.Context, req search.Request) (search.Counts, error) {
-	req.Env.Expand = b.App.Absolute
-	n, err := answered(ctx, b, questionOf(&req), remote.Count, req)
-	if n == nil {
-		n = &search.Counts{}
-	}
-	return *n, err
 }
 
 // openSession is open with the session at a path. The caller calls done.

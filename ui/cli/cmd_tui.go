@@ -239,7 +239,8 @@ func newTUIBackend(ctx context.Context, o *tuiOptions, p *location.Location) *tu
 // functions are those of the TUI.
 func (b *tuiBackend) functions() tui.Backend {
 	return tui.Backend{
-		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.find, Prompts: b.prompts, Text: b.text, Facets: b.values, Count: b.count,
+		Search: asks(b.backend, remote.Search), Sessions: b.sessions, Count: b.count, Facets: b.values,
+		Preview: b.preview, Find: b.find, Prompts: b.prompts, Text: b.text,
 		Export: b.export, Copy: b.copy,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}
@@ -247,7 +248,15 @@ func (b *tuiBackend) functions() tui.Backend {
 
 func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	req.Scope = "" // a scope selects text, and this request has no text
-	return b.backend.sessions(ctx, req)
+	return asks(b.backend, remote.Sessions)(ctx, req)
+}
+
+func (b *tuiBackend) count(ctx context.Context, req search.Request) (search.Counts, error) {
+	n, err := asks(b.backend, remote.Count)(ctx, req)
+	if n == nil {
+		n = &search.Counts{}
+	}
+	return *n, err
 }
 
 // openPlace opens the session of a place in the newest generation, and finds its entry.
@@ -429,32 +438,21 @@ func newFile(dir, name, ext string) (string, error) {
 // exportName is a name for a file with a session: the first words of its title, and its id.
 func exportName(title, id string) string {
 	const longest = 40
-	var b strings.Builder
-	dash := false
-	for _, r := range strings.ToLower(title) {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			dash = b.Len() > 0
-			continue
-		}
-		if b.Len() >= longest {
+	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	name := strings.Join(strings.FieldsFunc(strings.ToLower(title), other), "-")
+	for i := range name {
+		if i > longest || i == longest && name[i-1] != '-' {
+			name = name[:i]
 			break
 		}
-		if dash {
-			b.WriteByte('-')
-		}
-		dash = false
-		b.WriteRune(r)
-	}
-	if b.Len() > 0 {
-		b.WriteByte('-')
 	}
 	id = strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
-			return r
+		if other(r) {
+			return '-'
 		}
-		return '-'
+		return r
 	}, id)
-	return b.String() + id
+	return strings.TrimPrefix(name+"-"+id, "-")
 }
 
 // copy gives a text to the clipboard program of the system, if there is one and the terminal

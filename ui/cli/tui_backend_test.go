@@ -14,6 +14,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/query/search"
+	"pigrep/remote"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/tui"
@@ -41,7 +42,7 @@ func newTestBackend(t *testing.T) *tuiBackend {
 
 func (b *tuiBackend) hits(t *testing.T, text string) int {
 	t.Helper()
-	res, err := b.search(t.Context(), search.Request{Text: text, Limit: 10})
+	res, err := asks(b.backend, remote.Search)(t.Context(), search.Request{Text: text, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 		ui.Request.Env.Now = b.App.Now()
 		var total []int
 		for _, r := range []search.Request{req, ui.Request} {
-			res, err := b.search(t.Context(), r)
+			res, err := asks(b.backend, remote.Search)(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +175,7 @@ func TestTUIResumesAMovedSession(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
 	b.App.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
-	res, err := b.search(t.Context(), search.Request{Text: "gateway", Limit: 1})
+	res, err := asks(b.backend, remote.Search)(t.Context(), search.Request{Text: "gateway", Limit: 1})
 	if err != nil || len(res.Hits) == 0 {
 		t.Fatal(err)
 	}
