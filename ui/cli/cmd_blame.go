@@ -46,20 +46,14 @@ func (o *blameOptions) AddFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
 }
 
-// oneFile wants the name of one file.
-func oneFile(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return problem.Usagef("name a file, and lines if only these matter: pigrep blame main.go:10-20", "blame takes one file, not %d", len(args))
+// takes wants one argument, which an example shows.
+func takes(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" && cmd.Name() == "commit" {
+			return problem.Usagef(example, "%s takes one %s, not %d", cmd.Name(), what, len(args))
+		}
+		return nil
 	}
-	return nil
-}
-
-// oneCommit wants a commit.
-func oneCommit(_ *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return problem.Usagef("name a commit: pigrep commit HEAD", "commit takes one commit, not %d", len(args))
-	}
-	return nil
 }
 
 func completeFile(*app.App) complete {
@@ -156,8 +150,11 @@ func readText(path, name string, modified *time.Time) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", problem.Usagef("blame asks about lines as they are now; pigrep tools files NAME lists who changed a file that is gone", "there is no file %s", name)
 	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
 	if err != nil {
-		return "", problem.Usagef("", "cannot read %s: %v", name, cause(err))
+		return "", problem.Usagef("", "cannot read %s: %v", name, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil {
@@ -181,13 +178,6 @@ func readText(path, name string, modified *time.Time) (string, error) {
 		return "", problem.Usagef("blame asks about the lines of a text", "%s is not a text", name)
 	}
 	return string(data), nil
-}
-
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // repositoryOf returns the directory of the checkout that has a file, "" if there is none.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -49,7 +50,12 @@ func newHelpCommand(a *app.App) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Man != "" {
-				return writeManual(a, a.Absolute(o.Man))
+				dir := a.Absolute(o.Man)
+				if err := help.WriteManual(newRootCommand(a), dir); err != nil {
+					return &problem.Error{Code: problem.CodeIO, Message: "cannot write the man pages", Err: err}
+				}
+				a.Warn("wrote the man pages to %s; to read one: man -M %s pigrep", dir, dir)
+				return nil
 			}
 			if len(args) == 0 {
 				return cmd.Root().Help()
@@ -87,14 +93,6 @@ func printHelp(a *app.App, cmd *cobra.Command, args []string) {
 	}
 }
 
-func writeManual(a *app.App, dir string) error {
-	if err := help.WriteManual(newRootCommand(a), dir); err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the man pages", Err: err}
-	}
-	a.Warn("wrote the man pages to %s; to read one: man -M %s pigrep", dir, dir)
-	return nil
-}
-
 type configOptions struct {
 	flags.Shared
 	cmd    *cobra.Command
@@ -117,8 +115,9 @@ func completeSettings(*app.App) complete {
 }
 
 func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) error {
+	root := newRootCommand(a)
 	if o.Sample {
-		_, err := fmt.Fprint(a.Out, settings.Sample(newRootCommand(a)))
+		_, err := a.Out.WriteString(settings.Sample(root))
 		return err
 	}
 	known := append(settings.Keys(), settings.TUIKeys()...)
@@ -131,11 +130,10 @@ func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) e
 	if err != nil {
 		return err
 	}
-	file, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
+	file, err := settings.Read(a, func() *cobra.Command { return root })
 	if err != nil {
 		return err
 	}
-	root := newRootCommand(a)
 	answer := &printer.Settings{Path: file.Path, Exists: file.Exists, Named: len(keys) > 0}
 	answer.List = settings.Rows(a, root, o.cmd, file, keys, func(key, standard string) []string { return o.inForce(a, key, standard) })
 	return out.Print(answer)
@@ -315,11 +313,8 @@ func runVersion(_ context.Context, a *app.App, o *versionOptions, _ []string) er
 
 func buildVersion(a *app.App) *printer.Version {
 	v := &printer.Version{
-		Version: release, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.Registry().Names(), " "),
+		Version: cmp.Or(release, "dev"), Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.Registry().Names(), " "),
 		IndexSchema: index.SchemaVersion,
-	}
-	if v.Version == "" {
-		v.Version = "dev"
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || v.Revision != "" {

@@ -240,28 +240,25 @@ func (o *mcpOptions) printClient(a *app.App) error {
 // serverArgs returns the arguments that start this server.
 func (o *mcpOptions) serverArgs(a *app.App) []string {
 	args := []string{"mcp"}
-	for _, dir := range o.SessionDir {
-		args = append(args, "--session-dir", a.Absolute(dir))
-	}
-	if o.IndexDir != "" {
-		args = append(args, "--index-dir", a.Absolute(o.IndexDir))
-	}
-	for _, name := range o.From {
-		args = append(args, "--from", name)
-	}
-	for _, name := range o.On {
-		args = append(args, "--on", name)
-	}
-	if o.Wait != flags.StandardWait {
-		args = append(args, "--wait", o.Wait.String())
-	}
-	for _, f := range []struct {
-		set  bool
-		name string
-	}{{o.NoUpdate, "--no-update"}, {o.Reveal, "--reveal"}} {
-		if f.set {
-			args = append(args, f.name)
+	add := func(flag string, values ...string) {
+		for _, value := range values {
+			args = append(args, flag, value)
 		}
+	}
+	add("--session-dir", lists.Map(o.SessionDir, a.Absolute)...)
+	if o.IndexDir != "" {
+		add("--index-dir", a.Absolute(o.IndexDir))
+	}
+	add("--from", o.From...)
+	add("--on", o.On...)
+	if o.Wait != flags.StandardWait {
+		add("--wait", o.Wait.String())
+	}
+	if o.NoUpdate {
+		args = append(args, "--no-update")
+	}
+	if o.Reveal {
+		args = append(args, "--reveal")
 	}
 	return args
 }
@@ -291,8 +288,7 @@ func ownCommand(a *app.App) string {
 	if err != nil {
 		return "pigrep"
 	}
-	found, err := a.LookPath("pigrep")
-	if err == nil && sameFile(own, found) {
+	if found, err := a.LookPath("pigrep"); err == nil && sameFile(own, found) {
 		return "pigrep"
 	}
 	return own
@@ -300,11 +296,8 @@ func ownCommand(a *app.App) string {
 
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
+	y, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(x, y)
 }
 
 // serversJSON returns the configuration format of most clients.

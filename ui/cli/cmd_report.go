@@ -263,17 +263,16 @@ func (o *reportOptions) exportSessions(ctx context.Context, x *snapshot.Snapshot
 // makeDir makes the directory for the sessions. With --force it may exist.
 func (o *reportOptions) makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		switch info, err := os.Stat(dir); {
-		case !o.Force:
-			return problem.Usagef("choose another name, or use --force", "%s already exists", dir)
-		case err != nil || !info.IsDir():
-			return problem.Usagef("choose another name", "%s is not a directory", dir)
-		}
+	switch {
+	case err == nil:
 		return nil
-	}
-	if err != nil {
+	case !errors.Is(err, fs.ErrExist):
 		return output.Problem(err)
+	case !o.Force:
+		return problem.Usagef("choose another name, or use --force", "%s already exists", dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return problem.Usagef("choose another name", "%s is not a directory", dir)
 	}
 	return nil
 }

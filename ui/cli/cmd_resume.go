@@ -203,29 +203,27 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 // pass the filters. With a text, sessions that have every word come first.
 func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (list *sessions.Response, err error) {
 	req.Limit = search.All
+	dirs := []string{req.CWD}
 	if req.CWD == "" {
-		req.CWD = a.WorkDir
-		if list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req)); err != nil {
-			return nil, err
-		}
-		req.CWD = ""
+		dirs = []string{a.WorkDir, ""}
 	}
-	elsewhere := list != nil && len(list.Sessions) == 0
-	if list == nil || elsewhere {
-		if list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req)); err != nil {
-			return nil, err
+	for _, req.CWD = range dirs {
+		list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req))
+		if err != nil || len(list.Sessions) > 0 {
+			break
 		}
 	}
-	if len(list.Sessions) > 0 {
-		if elsewhere {
-			a.Warn("no session was started in this directory or below it: this is the latest of all")
-		}
-		last := slices.MaxFunc(list.Sessions, func(s, than sessions.Session) int {
-			whole := cmp.Compare(min(s.Hits, 1), min(than.Hits, 1))
-			return cmp.Or(whole, s.Modified.Compare(than.Modified.Time))
-		})
-		list.Sessions = []sessions.Session{last}
+	if err != nil || len(list.Sessions) == 0 {
+		return list, err
 	}
+	if req.CWD == "" {
+		a.Warn("no session was started in this directory or below it: this is the latest of all")
+	}
+	last := slices.MaxFunc(list.Sessions, func(s, than sessions.Session) int {
+		whole := cmp.Compare(min(s.Hits, 1), min(than.Hits, 1))
+		return cmp.Or(whole, s.Modified.Compare(than.Modified.Time))
+	})
+	list.Sessions = []sessions.Session{last}
 	return list, nil
 }
 

@@ -331,26 +331,22 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	})
 }
 
+// runCommands counts shell commands, or lists those that match rules: the records of these are all calls
+// that do.
 func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string) error {
 	o.query = strings.Join(args, " ")
-	switch {
-	case o.Risky || len(o.Rule) > 0:
-		return runRisky(ctx, a, o)
-	case o.Raw:
+	ruled := o.Risky || len(o.Rule) > 0
+	if o.Raw && !ruled {
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
-	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := remote.Commands.Ask(ctx, run.from, run.req)
-		if err != nil {
-			return nil, err
-		}
-		return printer.NewCommandsAudit(t, o.Limit.N, run.Out.Layout), nil
-	})
-}
-
-// runRisky lists the commands that match rules. Its records are all calls that do.
-func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
+		if !ruled {
+			t, err := remote.Commands.Ask(answering, run.from, run.req)
+			if err != nil {
+				return nil, err
+			}
+			return printer.NewCommandsAudit(t, o.Limit.N, run.Out.Layout), nil
+		}
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}

@@ -33,8 +33,8 @@ type command struct {
 // commands is the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
-		{"blame", of("blame FILE[:LINE[-LINE]]", oneFile, completeFile, runBlame), "annotate who"},
-		{"commit", of("commit REV", oneCommit, nil, runCommit), ""},
+		{"blame", of("blame FILE[:LINE[-LINE]]", takes("file", "name a file, and lines if only these matter: pigrep blame main.go:10-20"), completeFile, runBlame), "annotate who"},
+		{"commit", of("commit REV", takes("commit", "name a commit: pigrep commit HEAD"), nil, runCommit), ""},
 		{"completion", forShell("completion", shells, runCompletion), ""},
 		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
 		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},
@@ -261,15 +261,12 @@ func takesNext(flags *pflag.FlagSet, arg string) bool {
 // wantsJSON reports whether the arguments ask for JSON. It runs before the flag parser
 // so that errors of the parser are JSON too.
 func wantsJSON(args []string) bool {
-	for _, arg := range args {
-		switch arg {
-		case "--":
-			return false
-		case "--json", "--jsonl", "--json=true", "--jsonl=true":
-			return true
-		}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
 	}
-	return false
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return slices.Contains([]string{"--json", "--jsonl", "--json=true", "--jsonl=true"}, arg)
+	})
 }
 
 func isCompletion(args []string) bool {

@@ -182,36 +182,32 @@ func byCount(counts map[string]int) []string {
 	})
 }
 
-// modelsOf lists models by name, or as provider/model if the prefix has a slash.
-func modelsOf(r *index.Reader, prefix string) []string {
+// partsOf lists values of sessions that have slashes: in short, or as a whole if the prefix has one.
+func partsOf(r *index.Reader, prefix string, values func(*session.Summary) []string, short func(string) string) []string {
 	counts := make(map[string]int)
 	for i := range r.Summaries() {
-		for _, m := range r.Summaries()[i].Models {
+		for _, value := range values(&r.Summaries()[i]) {
 			if !strings.Contains(prefix, "/") {
-				m = m[strings.IndexByte(m, '/')+1:]
+				value = short(value)
 			}
-			if strings.HasPrefix(m, prefix) {
-				counts[m]++
+			if strings.HasPrefix(value, prefix) {
+				counts[value]++
 			}
 		}
 	}
+	delete(counts, ".")
+	delete(counts, "/")
 	return byCount(counts)
 }
 
-// projectsOf lists projects by the last element of their directory, or by the whole path
-// if the prefix has a slash.
+// modelsOf lists models by name, or as provider/model.
+func modelsOf(r *index.Reader, prefix string) []string {
+	return partsOf(r, prefix, func(s *session.Summary) []string { return s.Models }, func(m string) string { return m[strings.IndexByte(m, '/')+1:] })
+}
+
+// projectsOf lists projects by the last element of their directory, or by the whole path.
 func projectsOf(r *index.Reader, prefix string) []string {
-	counts := make(map[string]int)
-	for i := range r.Summaries() {
-		dir := strings.ReplaceAll(r.Summaries()[i].CWD, `\`, "/")
-		if !strings.Contains(prefix, "/") {
-			dir = path.Base(dir)
-		}
-		if strings.HasPrefix(dir, prefix) && dir != "." && dir != "/" {
-			counts[dir]++
-		}
-	}
-	return byCount(counts)
+	return partsOf(r, prefix, func(s *session.Summary) []string { return []string{strings.ReplaceAll(s.CWD, `\`, "/")} }, path.Base)
 }
 
 // sessionsOf lists session ids with titles, latest first.

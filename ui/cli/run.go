@@ -98,7 +98,10 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 	if query != "" && len(args) > 2 && errors.Is(err, problem.ErrNothingFound) {
 		a.Explain("", ran, args[0], query)
 	}
-	return withHint(cmd, err)
+	if p, ok := errors.AsType[*problem.Error](err); ok && p.Code == problem.CodeUsage && p.Hint == "" {
+		p.Hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	}
+	return err
 }
 
 // prepare runs before every command.
@@ -118,14 +121,6 @@ func prepare(a *app.App, cmd *cobra.Command) error {
 		a.Log = slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return nil
-}
-
-// withHint adds a hint to errors of the command line that have none.
-func withHint(cmd *cobra.Command, err error) error {
-	if p, ok := errors.AsType[*problem.Error](err); ok && p.Code == problem.CodeUsage && p.Hint == "" {
-		p.Hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
-	}
-	return err
 }
 
 func printError(a *app.App, err error) {

@@ -337,15 +337,6 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 	return found, err
 }
 
-// onHosts asks other machines.
-func onHosts(ctx context.Context, p *location.Location, question func(context.Context, remote.Answers) error) (*snapshot.Snapshot, error) {
-	from, x := Hosts(p)
-	if err := Asked(x, from, question(ctx, from)); err != nil {
-		return nil, Problem(ctx, err)
-	}
-	return x, nil
-}
-
 // Hosts returns a question to other machines, and its snapshot. That has no sessions: what an
 // answer says of them is all that is known here.
 func Hosts(p *location.Location) (*ssh.Asking, *snapshot.Snapshot) {

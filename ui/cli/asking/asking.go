@@ -52,7 +52,11 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 // snapshot.Ask), or other machines.
 func (q *Command) Ask(ctx context.Context, question func(context.Context, remote.Answers) error) (*snapshot.Snapshot, error) {
 	if q.Hosts != nil {
-		return onHosts(ctx, q.Location, question)
+		from, x := Hosts(q.Location)
+		if err := Asked(x, from, question(ctx, from)); err != nil {
+			return nil, Problem(ctx, err)
+		}
+		return x, nil
 	}
 	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
 		if err := question(ctx, Index{q.Location, r, nil}); err != nil {

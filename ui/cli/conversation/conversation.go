@@ -173,7 +173,7 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 
 // Open opens a session file with its session record, from the index or, if the
 // file is not indexed, read from the file.
-func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
+func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
 	file, err := x.Source().Open(path)
 	if err != nil {
@@ -188,6 +188,11 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 		return nil, p
 	}
 	t.File = file
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
 	var rec *session.Record
 	if t.Index = t.Lineage.IndexOf(path); t.Index < 0 {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -195,16 +200,13 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 		}
 	}
 	if t.Index >= 0 {
-		rec, err = x.Reader.Record(x.Reader.Summaries()[t.Index].File)
-		if err != nil {
-			file.Close()
+		if rec, err = x.Reader.Record(x.Reader.Summaries()[t.Index].File); err != nil {
 			return nil, problem.OfIndex(err)
 		}
 	}
 	if rec == nil || file.Size() < rec.Checkpoint.Offset {
 		rec, err = entry.ReadRecord(x.Agents, path, io.NewSectionReader(file, 0, file.Size()), file.ModTime())
 		if err != nil {
-			file.Close()
 			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the session", Err: err}
 		}
 		snapshot.WarnUnusable(x.App, indexer.LeftOutOf(rec, adapter.MaxLine(x.Agents)), nil)
@@ -213,7 +215,6 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	if rec.Base.Session != "" {
 		var files []*session.Record
 		if files, t.Missing, err = sessions.History(x.Reader, x.Source(), rec); err != nil {
-			file.Close()
 			return nil, problem.OfIndex(err)
 		}
 		t.Join(x.Source(), files)
@@ -224,7 +225,6 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
-			file.Close()
 			return nil, Problem(x, err)
 		}
 	}
@@ -250,7 +250,7 @@ func OneSession(cmd *cobra.Command, args []string) error {
 // things.
 func Problem(x *snapshot.Snapshot, err error) error {
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
-		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name + ""
+		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name
 		if e.What == "entry" {
 			hint = "`pigrep show SESSION --tree` lists the entries"
 		}

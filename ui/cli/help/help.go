@@ -204,10 +204,18 @@ var tables = map[string]func(b *strings.Builder){
 			terminal.WriteColumns(b, fmt.Sprintf("  %-16s ", c.Command), strings.Join(c.Columns, ", "))
 		}
 	},
-	"agent-variables":   writeVariables,
-	"session-variables": func(b *strings.Builder) { writeNames(b, sessionVariables()) },
-	"setting-keys":      func(b *strings.Builder) { writeNames(b, settings.Keys()) },
-	"topic-names":       func(b *strings.Builder) { writeNames(b, Topics) },
+	"agent-variables": writeVariables,
+	"session-variables": func(b *strings.Builder) { // in which agents pass their session to the processes they start
+		var names []string
+		for _, v := range AgentVariables() {
+			if !v.Path {
+				names = append(names, "$"+v.Name)
+			}
+		}
+		writeNames(b, names)
+	},
+	"setting-keys": func(b *strings.Builder) { writeNames(b, settings.Keys()) },
+	"topic-names":  func(b *strings.Builder) { writeNames(b, Topics) },
 	"topics": func(b *strings.Builder) {
 		for _, t := range Topics {
 			fmt.Fprintf(b, "  %-12s %s\n", t, short(topicFile(t)))
@@ -302,17 +310,6 @@ func writeKinds(b *strings.Builder) {
 
 func AgentVariables() []adapter.Variable {
 	return adapter.NewRegistry(adapter.Environment{}, agents.All()...).Variables()
-}
-
-// sessionVariables are those in which agents pass their session to the processes they
-// start.
-func sessionVariables() (names []string) {
-	for _, v := range AgentVariables() {
-		if !v.Path {
-			names = append(names, "$"+v.Name)
-		}
-	}
-	return names
 }
 
 // writeVariables writes the variables of agents; those with the same use share a row.

@@ -313,6 +313,13 @@ func (p *Location) check(named bool) error {
 
 func checkRoot(root adapter.Root) error {
 	info, err := os.Stat(root.Path)
+	if err == nil && info.IsDir() {
+		var dir *os.File
+		if dir, err = os.Open(root.Path); err == nil {
+			dir.Close()
+			return nil
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &problem.Error{Code: problem.CodeNoSessions,
@@ -321,18 +328,10 @@ func checkRoot(root adapter.Root) error {
 	case err != nil:
 		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("cannot read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
 			Hint: "check its permissions, or name another directory: --session-dir DIR"}
-	case !info.IsDir():
-		return &problem.Error{Code: problem.CodeNoSessions,
-			Message: fmt.Sprintf("%s is a file, not a directory (%s)", root.Path, root.Origin),
-			Hint:    "name its directory: --session-dir " + filepath.Dir(root.Path)}
 	}
-	if d, err := os.Open(root.Path); err != nil {
-		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("cannot read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
-			Hint: "check its permissions, or name another directory: --session-dir DIR"}
-	} else {
-		d.Close()
-	}
-	return nil
+	return &problem.Error{Code: problem.CodeNoSessions,
+		Message: fmt.Sprintf("%s is a file, not a directory (%s)", root.Path, root.Origin),
+		Hint:    "name its directory: --session-dir " + filepath.Dir(root.Path)}
 }
 
 // samples returns the sample sessions if pigrep runs in its own source tree, so that it

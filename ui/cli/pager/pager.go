@@ -121,14 +121,12 @@ func ShowIfLong(a *app.App, o *Options, out *printer.Printer, answer printer.Ans
 	if bytes.Count(page, []byte{'\n'}) < a.Streams.Height {
 		return write()
 	}
-	command := Command(a, o)
-	if command == "" {
+	return Show(a, o, &buffered, func() error {
+		if buffered.Layout.Links == nil {
+			page = terminal.WithoutLinks(page)
+		}
 		return write()
-	}
-	if out.Layout.Links != nil && !takesLinks(a, command) {
-		page = terminal.WithoutLinks(page)
-	}
-	return ShowWith(a, command, write)
+	})
 }
 
 // ShowWith runs write with its output in a pager. The user ends the pager whenever they

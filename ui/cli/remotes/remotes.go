@@ -259,12 +259,6 @@ func (r Remote) again(name string, change func(*Remote)) string {
 	return system.ShellOf(runtime.GOOS).Command("", words)
 }
 
-// isExpired reports whether a certificate has expired, or is not valid yet.
-func isExpired(err error) bool {
-	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
-	return ok && invalid.Reason == x509.Expired
-}
-
 // Problem adds to an error of an archive what to do about it.
 func Problem(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -278,6 +272,7 @@ func Problem(err error) error {
 	}
 	status, _ := errors.AsType[*opensearch.StatusError](err)
 	certificate, _ := errors.AsType[*tls.CertificateVerificationError](err)
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	_, network := errors.AsType[net.Error](err)
 	name, trust, hint := "NAME", "", ""
 	if of, ok := errors.AsType[*opensearch.ArchiveError](err); ok {
@@ -294,7 +289,7 @@ func Problem(err error) error {
 		hint = "use the same version of pigrep as the others, or another --prefix (`pigrep remote add --help`)"
 	case errors.Is(err, opensearch.ErrNotEngine), errors.Is(err, opensearch.ErrCut):
 		hint = "is it the address of OpenSearch, and not of a page or a proxy before it? `pigrep remote list` shows it"
-	case certificate != nil && isExpired(certificate.Err):
+	case invalid.Reason == x509.Expired:
 		hint = "renew the certificate of the server"
 	case certificate != nil:
 		hint = "name the certificate of its authority: " + trust

@@ -173,19 +173,17 @@ func Keys() []string {
 	return keys
 }
 
-// origin is where the value of a setting comes from.
-type origin string
-
+// Where the value of a setting comes from.
 const (
-	fromDefault     origin = "default"
-	fromFile        origin = "file"
-	fromEnvironment origin = "environment"
-	fromFlag        origin = "flag"
+	fromDefault     = "default"
+	fromFile        = "file"
+	fromEnvironment = "environment"
+	fromFlag        = "flag"
 )
 
 // origin returns where the value of the setting comes from in this run, and for the
 // environment the variable.
-func (s *setting) origin(a *app.App, cmd *cobra.Command, file *File) (origin, *variable) {
+func (s *setting) origin(a *app.App, cmd *cobra.Command, file *File) (from string, v *variable) {
 	concerns := s.concerns(cmd)
 	if concerns && cmd.Flags().Changed(s.flag) {
 		return fromFlag, nil
@@ -240,34 +238,23 @@ func Rows(a *app.App, root, cmd *cobra.Command, file *File, keys []string, stand
 		if len(keys) > 0 && !slices.Contains(keys, s.Key()) {
 			continue
 		}
-		row := settingRow(a, root, cmd, file, s)
-		if row.Source == string(fromDefault) {
+		_, f := s.FlagOf(root)
+		from, v := s.origin(a, cmd, file)
+		row := printer.Setting{Key: s.Key(), Source: from, Note: s.Note, Type: f.Value.Type()}
+		switch from {
+		case fromDefault:
 			row.Values = standard(s.Key(), s.Standard)
+		case fromFlag:
+			row.From, row.Values = "--"+s.flag, FlagValues(cmd.Flags().Lookup(s.flag))
+		case fromEnvironment:
+			row.From, row.Values = "$"+v.Name, []string{cmp.Or(v.value, a.Getenv(v.Name))}
+		case fromFile:
+			at := file.said[s.Key()]
+			row.From, row.Values = fmt.Sprintf("%s:%d", file.Path, at.Line), at.Values
 		}
 		rows = append(rows, row)
 	}
 	return append(rows, tuiRows(file, keys)...)
-}
-
-// settingRow returns the value and the source of a setting in this run.
-func settingRow(a *app.App, root, cmd *cobra.Command, file *File, s *setting) printer.Setting {
-	from, v := s.origin(a, cmd, file)
-	row := printer.Setting{Key: s.Key(), Source: string(from), Note: s.Note}
-	switch from {
-	case fromFlag:
-		row.From, row.Values = "--"+s.flag, FlagValues(cmd.Flags().Lookup(s.flag))
-	case fromEnvironment:
-		row.From, row.Values = "$"+v.Name, []string{v.value}
-		if v.value == "" {
-			row.Values = []string{a.Getenv(v.Name)}
-		}
-	case fromFile:
-		at := file.said[s.Key()]
-		row.From, row.Values = fmt.Sprintf("%s:%d", file.Path, at.Line), at.Values
-	}
-	_, f := s.FlagOf(root)
-	row.Type = f.Value.Type()
-	return row
 }
 
 func FlagValues(f *pflag.Flag) []string {
@@ -637,21 +624,13 @@ func tuiRows(file *File, keys []string) []printer.Setting {
 		if len(keys) > 0 && !slices.Contains(keys, key) || len(keys) == 0 && !changed {
 			continue
 		}
-		row := printer.Setting{Key: key, Values: c.Values, Note: "none", Type: "stringArray", Source: string(fromDefault)}
+		row := printer.Setting{Key: key, Values: c.Values, Note: "none", Type: "stringArray", Source: fromDefault}
 		if changed {
-			row.Values, row.Source, row.From = at.Values, string(fromFile), fmt.Sprintf("%s:%d", file.Path, at.Line)
+			row.Values, row.Source, row.From = at.Values, fromFile, fmt.Sprintf("%s:%d", file.Path, at.Line)
 		}
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// defaultText returns the default of the setting, unless the usage already says it.
-func (s *setting) defaultText(usage string) string {
-	if s.Standard == "" || strings.Contains(usage, "default") || s.Standard == "false" || s.Standard == "0" {
-		return ""
-	}
-	return " (default " + s.Standard + ")"
 }
 
 // sampleOf returns a line of the settings file that sets the setting.
@@ -690,7 +669,11 @@ func Sample(root *cobra.Command) string {
 		}
 		_, f := s.FlagOf(root)
 		_, usage := pflag.UnquoteUsage(f)
-		b.WriteString("\n" + remark(strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage)) + "#" + sampleOf(root, s) + "\n")
+		usage = strings.TrimPrefix(usage, valueName(f))
+		if s.Standard != "" && s.Standard != "false" && s.Standard != "0" && !strings.Contains(usage, "default") {
+			usage += " (default " + s.Standard + ")"
+		}
+		b.WriteString("\n" + remark(usage) + "#" + sampleOf(root, s) + "\n")
 	}
 	return b.String() + sampleTUI()
 }

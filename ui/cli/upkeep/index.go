@@ -372,23 +372,18 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		err := skippedLines(p, sum.Path, func(p session.Problem) {
-			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
-		})
+		f, err := p.OpenSession(sum.Path)
+		if err == nil {
+			err = entry.Problems(p.Agents, sum.Path, f.Text(), func(p session.Problem) {
+				list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+			})
+			f.Close()
+		}
 		if err != nil {
 			a.Warn("skipped lines of %s: %s", sum.Path, snapshot.Reason(err))
 		}
 	}
 	return list, nil
-}
-
-func skippedLines(p *location.Location, path string, emit func(session.Problem)) error {
-	f, err := p.OpenSession(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return entry.Problems(p.Agents, path, f.Text(), emit)
 }
 
 // compareFiles adds what changed in the files since they were indexed.
@@ -414,12 +409,8 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 	s.Changes = changeCounts(counts)
 	// Without any readable root, nothing is known about the files.
 	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
-	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing && !leavesOut(known)
-}
-
-// leavesOut reports whether an index, which may be nil, lacks lines that are too long.
-func leavesOut(known indexer.Index) bool {
-	return known != nil && slices.ContainsFunc(known.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
+	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing &&
+		(known == nil || !slices.ContainsFunc(known.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })) // lines that are too long
 }
 
 // stores lists the stores of agents and which of them exist. Private ones are not even
@@ -646,8 +637,5 @@ func (v *watchView) summary() error {
 		Directories: v.last.Directories, State: v.last.State,
 	}
 	v.show(e)
-	if system.IsClosedPipe(v.err) {
-		return nil
-	}
-	return v.err
+	return v.err // a closed pipe ends the run without an error
 }

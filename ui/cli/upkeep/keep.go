@@ -36,12 +36,7 @@ func (o *KeepOptions) AddFlags(cmd *cobra.Command) {
 
 // RunKeep runs keep. root makes the command with all others, whose flags settings are about.
 func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, root func() *cobra.Command) error {
-	given := 0
-	for _, is := range []bool{len(agents) > 0, o.Restore != "", o.Forget != "", o.OlderThan != ""} {
-		if is {
-			given++
-		}
-	}
+	given := len(slices.DeleteFunc([]string{strings.Join(agents, " "), o.Restore, o.Forget, o.OlderThan}, func(s string) bool { return s == "" }))
 	switch {
 	case given > 1:
 		return problem.Usagef("", "keep takes agents, or one of --restore, --forget and --older-than")
