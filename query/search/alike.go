@@ -31,64 +31,34 @@ type wording struct {
 }
 
 func wordingOf(h *Hit) wording {
-	text, end := strings.CutSuffix(h.Fragment.Text, match.Ellipsis)
-	rest, start := strings.CutPrefix(text, match.Ellipsis)
-	w := wording{kind: string(h.Kind) + " " + h.Tool, start: start, end: end, missing: strings.Join(h.Missing, "\x00")}
-	offset := len(text) - len(rest)
-	for at, word := range fields(text, offset) {
-		w.words = append(w.words, general(word, h.Fragment.Spans, at))
-	}
-	return w
+	text, end := strings.CutSuffix(general(h.Fragment.Text, h.Fragment.Spans), match.Ellipsis)
+	text, start := strings.CutPrefix(text, match.Ellipsis)
+	return wording{kind: string(h.Kind) + " " + h.Tool, words: strings.Fields(text), start: start, end: end, missing: strings.Join(h.Missing, "\x00")}
 }
 
-// fields visits the words of a text from a place on, with their places.
-func fields(text string, from int) func(yield func(at int, word string) bool) {
-	return func(yield func(int, string) bool) {
-		for from < len(text) {
-			r, size := utf8.DecodeRuneInString(text[from:])
-			if unicode.IsSpace(r) {
-				from += size
-				continue
-			}
-			end := strings.IndexFunc(text[from:], unicode.IsSpace)
-			if end < 0 {
-				end = len(text) - from
-			}
-			if !yield(from, text[from:from+end]) {
-				return
-			}
-			from += end
-		}
-	}
-}
-
-// general returns a word with # for each number and id, except in the spans. The word is
-// at a place of the text that has the spans.
-func general(word string, spans [][2]int, at int) string {
+// general returns a text with # for each number and id, except in the spans.
+func general(text string, spans [][2]int) string {
 	var b strings.Builder
-	for i := 0; i < len(word); {
-		n := runLen(word[i:])
-		run := word[i : i+n]
+	for at := 0; at < len(text); {
+		run := text[at : at+runLen(text[at:])]
 		switch {
-		case touches(spans, at+i, at+i+n):
+		case touches(spans, at, at+len(run)):
 			b.WriteString(run)
 		case isID(run):
 			b.WriteByte('#')
 		default:
-			digits := false
+			before := ' '
 			for _, r := range run {
 				if unicode.IsDigit(r) {
-					if !digits {
-						b.WriteByte('#')
-					}
-					digits = true
-					continue
+					r = '#'
 				}
-				digits = false
-				b.WriteRune(r)
+				if r != '#' || before != '#' {
+					b.WriteRune(r)
+				}
+				before = r
 			}
 		}
-		i += n
+		at += len(run)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
+	"pigrep/index/record"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -36,17 +38,6 @@ type responder struct {
 	forks  func() map[string]int // how many sessions name a path as their parent
 }
 
-// countForks counts the sessions that name each path as their parent.
-func countForks(r *index.Reader) map[string]int {
-	forks := make(map[string]int)
-	for _, s := range r.Beginnings() {
-		if s.ParentSession != "" {
-			forks[s.ParentSession]++
-		}
-	}
-	return forks
-}
-
 // over reports whether the hits that were read are the answer, because the deadline has
 // passed. The error is that of a context that is done otherwise.
 func (s *responder) over() (bool, error) {
@@ -60,7 +51,15 @@ func (s *responder) over() (bool, error) {
 
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
-	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
+	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int {
+		forks := make(map[string]int)
+		for _, other := range in.Reader.Beginnings() {
+			if other.ParentSession != "" {
+				forks[other.ParentSession]++
+			}
+		}
+		return forks
+	})}
 	resp := &Response{
 		SessionTotal: found.ListedSessions, Total: found.Total, TotalIn: found.TotalSessions, TotalAny: found.TotalAny, Weak: found.Weak, Folded: found.Folded(),
 		About: About{in.Plan.Warnings, StateOf(in.Reader)},
@@ -540,4 +539,51 @@ func (r *Request) text(s string) string {
 		return s
 	}
 	return redact.Text(s)
+}
+
+// Answered is the last reply of the turn that a hit in a prompt begins.
+type Answered struct {
+	EntryID   string         `json:"entryId,omitempty"`
+	Timestamp session.Time   `json:"timestamp,omitzero"`
+	Line      int            `json:"line"`
+	Offset    int64          `json:"offset"`
+	Fragment  match.Fragment `json:"fragment"` // around the words of the query, else its beginning
+}
+
+// answered returns what answered a hit in a prompt; nil if nothing did.
+func (s *responder) answered(w *rank.Worker, h *rank.Hit) (a *Answered) {
+	s.found.Answer(w, h, func(e *record.Entry, p *session.Part, spans []match.Span) {
+		text, spans := s.req.shown(p.Text, spans)
+		if len(spans) == 0 {
+			text = beginning(text)
+		}
+		a = &Answered{EntryID: e.ID, Timestamp: session.Time{Time: h.Outline.Record.TimeOf(&e.Node)}, Line: e.Line, Offset: e.Offset, Fragment: match.NewFragment(text, spans)}
+	})
+	return a
+}
+
+// leastWords is from how many words on a sentence is taken to say something: "Perfect!" and "You're
+// right." do not.
+const leastWords = 4
+
+// beginning returns a reply from the first sentence on that says something.
+func beginning(text []byte) []byte {
+	for rest := text; ; {
+		rest = bytes.TrimLeft(rest, " \t\r\n#*_")
+		end := bytes.IndexAny(rest, ".!?\n")
+		switch {
+		case len(rest) == 0:
+			return text
+		case end < 0 || end+1 == len(rest):
+			return rest
+		}
+		if rest[end] == '\n' || rest[end+1] == ' ' || rest[end+1] == '\n' {
+			if len(bytes.Fields(rest[:end])) >= leastWords {
+				return rest
+			}
+		} else {
+			return rest // 1.5 or a.go: no end of a sentence
+		}
+		rest = rest[end+1:]
+	}
 }

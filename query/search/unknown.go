@@ -1,16 +1,18 @@
 package search
 
 import (
-	"fmt"
-	"maps"
+	"cmp"
+	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/engine/docset"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/syntax"
 )
@@ -24,24 +26,34 @@ const mostKeywords = 12
 
 // Unknown says, in a sentence for each, which values of filters nothing in the index has, and
 // which it has or are like it. The fields are those of the query.
-func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) ([]string, error) {
-	var list []string
+func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) (list []string, err error) {
 	if r.IsExcerpt() { // others may have them
 		return nil, nil
 	}
 	if names := named("project", spec.Projects, fields); len(names) > 0 { // else no summary is decoded
 		list = append(list, unknownProjects(r.Summaries(), names)...)
 	}
-	list = append(list, unknownAgents(r, named("agent", spec.Agents, fields))...)
+	agents := r.Table().Agents()
+	list = append(list, unknown("sessions of an agent", named("agent", spec.Agents, fields),
+		func(name string) bool {
+			return slices.ContainsFunc(agents, func(a string) bool { return strings.EqualFold(a, name) })
+		},
+		func(string) string { return these("the agents are", agents, math.MaxInt) })...)
 	if names := named("session", spec.Sessions, fields); len(names) > 0 {
-		list = append(list, unknownSessions(r.Summaries(), names)...)
+		sessions := r.Summaries()
+		ids := lists.Map(sessions, func(s session.Summary) string { return s.ID })
+		list = append(list, unknown("session", names,
+			func(name string) bool { return anyPasses(sessions, filter.Spec{Sessions: []string{name}}) },
+			func(name string) string { return these("sessions like it:", near.Nearest(ids, name), math.MaxInt) })...)
 	}
 	for _, k := range []keywords{
 		{"role", segment.FieldRole, spec.Roles, strings.EqualFold},
 		{"tool", segment.FieldTool, spec.Tools, strings.EqualFold},
 		{"model", segment.FieldModel, spec.Models, func(known, value string) bool { return filter.IsModel(known, []string{value}) }},
 	} {
-		k.values = named(k.name, k.values, fields)
+		if k.values = named(k.name, k.values, fields); len(k.values) == 0 {
+			continue
+		}
 		unknown, err := k.unknown(r)
 		if err != nil {
 			return nil, err
@@ -51,9 +63,31 @@ func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) ([]stri
 	return list, nil
 }
 
-// unknownProjects says, in a sentence for each, which of the named projects no session is
-// of, and which projects are like it.
-func unknownProjects(sessions []session.Summary, names []string) (list []string) {
+// unknown says, in a sentence for each, which of the named things there are not, with a hint.
+func unknown(what string, names []string, has func(name string) bool, hint func(name string) string) (list []string) {
+	for _, name := range names {
+		if !has(name) {
+			list = append(list, "no "+what+" "+name+hint(name))
+		}
+	}
+	return list
+}
+
+// these ends a sentence with some names; "" if there are none, or too many.
+func these(are string, names []string, most int) string {
+	if len(names) == 0 || len(names) > most {
+		return ""
+	}
+	return "; " + are + " " + strings.Join(names, ", ")
+}
+
+func anyPasses(sessions []session.Summary, spec filter.Spec) bool {
+	f := spec.Compile()
+	return slices.ContainsFunc(sessions, func(s session.Summary) bool { return f.Session(&s) })
+}
+
+// unknownProjects is unknown for projects.
+func unknownProjects(sessions []session.Summary, names []string) []string {
 	var projects []string
 	for i := range sessions {
 		if name := path.Base(session.Slashed(sessions[i].CWD)); sessions[i].CWD != "" && name != "/" {
@@ -62,62 +96,14 @@ func unknownProjects(sessions []session.Summary, names []string) (list []string)
 	}
 	slices.Sort(projects)
 	projects = slices.Compact(projects)
-	for _, name := range names {
-		of := (&filter.Spec{Projects: []string{name}}).Compile()
-		if slices.ContainsFunc(sessions, func(s session.Summary) bool { return of.Session(&s) }) {
-			continue
-		}
+	return unknown("project", names, func(name string) bool { return anyPasses(sessions, filter.Spec{Projects: []string{name}}) }, func(name string) string {
 		base := path.Base(strings.TrimRight(session.Slashed(name), "/"))
 		like := near.Nearest(projects, base)
 		if len(like) == 0 {
 			like = slices.DeleteFunc(slices.Clone(projects), func(p string) bool { return !near.ContainsFold(p, base) && !near.ContainsFold(base, p) })
 		}
-		text := fmt.Sprintf("no project %s", name)
-		switch {
-		case 0 < len(like) && len(like) <= fewProjects:
-			text += "; projects like it: " + strings.Join(like, ", ")
-		case 0 < len(projects) && len(projects) <= fewProjects:
-			text += "; the projects are " + strings.Join(projects, ", ")
-		}
-		list = append(list, text)
-	}
-	return list
-}
-
-// unknownAgents says, in a sentence for each, which of the named agents no session is of, and
-// of which there are some.
-func unknownAgents(r *index.Reader, names []string) (list []string) {
-	known := r.Table().Agents()
-	for _, name := range names {
-		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
-			text := "no sessions of an agent " + name
-			if len(known) > 0 {
-				text += "; the agents are " + strings.Join(known, ", ")
-			}
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-// unknownSessions says, in a sentence for each, which of the named sessions there are not.
-func unknownSessions(sessions []session.Summary, names []string) (list []string) {
-	ids := make([]string, len(sessions))
-	for i := range sessions {
-		ids[i] = sessions[i].ID
-	}
-	for _, name := range names {
-		of := (&filter.Spec{Sessions: []string{name}}).Compile()
-		if slices.ContainsFunc(sessions, func(s session.Summary) bool { return of.Session(&s) }) {
-			continue
-		}
-		text := "no session " + name
-		if like := near.Nearest(ids, name); len(like) > 0 {
-			text += "; sessions like it: " + strings.Join(like, ", ")
-		}
-		list = append(list, text)
-	}
-	return list
+		return cmp.Or(these("projects like it:", like, fewProjects), these("the projects are", projects, fewProjects))
+	})
 }
 
 // keywords are the values that Unknown compares with the terms of a field.
@@ -128,11 +114,8 @@ type keywords struct {
 	has    func(known, value string) bool
 }
 
-// unknown says, in a sentence for each, which of the values no text has.
-func (k *keywords) unknown(r *index.Reader) (list []string, err error) {
-	if len(k.values) == 0 {
-		return nil, nil
-	}
+// unknown is unknown for the values, which no text has.
+func (k *keywords) unknown(r *index.Reader) ([]string, error) {
 	names, err := termsOf(r, k.field)
 	if err != nil {
 		return nil, err
@@ -150,34 +133,24 @@ func (k *keywords) unknown(r *index.Reader) (list []string, err error) {
 			}
 		}
 	}
-	for _, v := range k.values {
-		// Documents do not name the tool of the user's own commands.
-		if v == session.ShellTool || slices.ContainsFunc(known, func(n string) bool { return k.has(n, v) }) {
-			continue
-		}
-		text := fmt.Sprintf("no %s %s", k.name, v)
-		if len(names) > 0 && len(names) <= mostKeywords {
-			text += fmt.Sprintf("; the %ss are %s", k.name, strings.Join(names, ", "))
-		} else if like := near.Nearest(names, v); len(like) > 0 {
-			text += fmt.Sprintf("; %ss like it: %s", k.name, strings.Join(like, ", "))
-		}
-		list = append(list, text)
+	has := func(v string) bool { // documents do not name the tool of the user's own commands
+		return v == session.ShellTool || slices.ContainsFunc(known, func(n string) bool { return k.has(n, v) })
 	}
-	return list, nil
+	return unknown(k.name, k.values, has, func(v string) string {
+		return cmp.Or(these("the "+k.name+"s are", names, mostKeywords), these(k.name+"s like it:", near.Nearest(names, v), math.MaxInt))
+	}), nil
 }
 
-func termsOf(r *index.Reader, field segment.Field) ([]string, error) {
-	terms := map[string]bool{}
+func termsOf(r *index.Reader, field segment.Field) (terms []string, err error) {
 	for _, s := range r.Segments() {
-		err := s.Terms(field, nil, func(term []byte, _ int) bool {
-			terms[string(term)] = true
-			return true
-		})
+		own, err := docset.Keywords(s, field)
 		if err != nil {
 			return nil, err
 		}
+		terms = append(terms, own...)
 	}
-	return slices.Sorted(maps.Keys(terms)), nil
+	slices.Sort(terms)
+	return slices.Compact(terms), nil
 }
 
 // named returns the values that a request is restricted to, by a filter and by the fields of
