@@ -165,7 +165,7 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	spec.NoSearches = false // for each match, so that they can be counted
 	g.filter = spec.Compile()
 	g.plan(in.Files)
-	if err := g.findLookups(); err != nil {
+	if err := g.lookUp(ctx); err != nil {
 		return nil, err
 	}
 	return g.run(ctx, emit)
@@ -187,16 +187,14 @@ type run struct {
 	searches searches
 	leftOut  atomic.Int64 // matching lines
 
-	lookups      []*segmentLookup
-	nextLookup   atomic.Int64
-	indexUseless atomic.Bool // a segment ruled nothing out: do not look at the others
+	lookups      []segmentLookup
+	indexUseless atomic.Bool // a segment ruled nothing out
 }
 
 // A task is the search of one session file.
 type task struct {
 	File
-	lookups []*segmentLookup // of the segments with documents of the file
-	last    *segment.Segment // the last of these segments, which mostly has the session record
+	last    *segment.Segment // the last one with a candidate, which mostly has the session record
 	entries []int64          // offsets of the candidate entries, ascending, without duplicates
 	scan    bool             // the whole file has to be searched
 

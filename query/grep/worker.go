@@ -82,7 +82,7 @@ var errEnough = errors.New("enough")
 func (w *worker) searchTask(t *task) {
 	w.task, w.tooLong, w.pending, w.changed = t, nil, nil, false
 	w.begin()
-	if t.fatal = cmp.Or(w.ctx.Err(), w.candidates(w.ctx, t)); t.fatal != nil {
+	if t.fatal = cmp.Or(w.ctx.Err(), w.candidates(t)); t.fatal != nil {
 		return
 	}
 	if !t.scan && len(t.entries) == 0 && t.Indexed == Whole {
@@ -129,7 +129,7 @@ func (w *worker) searchFile() error {
 	}
 	if w.outlines++; w.outlines%trimAfter == 0 {
 		for _, l := range w.lookups {
-			l.segment.Trim()
+			l.Trim()
 		}
 	}
 	known, err := w.reader.Outline(t.Known.File, t.last)
