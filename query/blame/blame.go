@@ -91,25 +91,16 @@ func (b *Block) Blank() bool {
 
 // Origin is the call that wrote lines.
 type Origin struct {
-	SessionPath string         `json:"sessionPath"`
-	SessionID   string         `json:"sessionId,omitempty"`
-	SessionName string         `json:"sessionName,omitempty"`
-	Title       string         `json:"-"`
-	Agent       string         `json:"agent,omitempty"`
-	Kept        bool           `json:"kept,omitempty"` // its file is gone, and this is a copy
-	CWD         string         `json:"cwd,omitempty"`
-	EntryID     string         `json:"entryId,omitempty"`
-	Timestamp   session.Time   `json:"timestamp,omitzero"`
-	Line        int            `json:"line"`
-	Offset      int64          `json:"offset"`
-	Tool        string         `json:"tool,omitempty"`
-	Wrote       string         `json:"wrote,omitempty"`  // the file that the call wrote, if it is another path
-	Prompt      *Said          `json:"prompt,omitempty"` // of its turn
-	Reply       *Said          `json:"reply,omitempty"`  // that explains it
-	Resume      *search.Resume `json:"resume,omitempty"`
-
-	cost   float64 // of the whole session
-	tokens int64
+	session.EntryPlace
+	Title     string         `json:"-"`
+	Timestamp session.Time   `json:"timestamp,omitzero"`
+	Line      int            `json:"line"`
+	Offset    int64          `json:"offset"`
+	Tool      string         `json:"tool,omitempty"`
+	Wrote     string         `json:"wrote,omitempty"`  // the file that the call wrote, if it is another path
+	Prompt    *Said          `json:"prompt,omitempty"` // of its turn
+	Reply     *Said          `json:"reply,omitempty"`  // that explains it
+	Resume    *search.Resume `json:"resume,omitempty"`
 }
 
 // Said is the beginning of a text in a session.
@@ -262,10 +253,10 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 		hit.Redact()
 	}
 	o := &Origin{
-		SessionPath: s.Path, SessionID: s.ID, SessionName: hit.Name, Title: hit.Title, Agent: hit.Agent, Kept: s.Kept, CWD: s.CWD,
-		EntryID: by.node.ID, Timestamp: session.Time{Time: s.TimeOf(&by.node)}, Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
-		cost: hit.Cost, tokens: hit.Tokens,
+		EntryPlace: s.EntryPlace(by.node.ID), Title: hit.Title, Timestamp: session.Time{Time: s.TimeOf(&by.node)},
+		Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
 	}
+	o.SessionName = hit.Name
 	var err error
 	o.Prompt, o.Reply, err = e.explain(s, &by.node)
 	return o, err

@@ -81,7 +81,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 			if row.Origin, err = e.origin(by, req.Resume); err != nil {
 				return err
 			}
-			row.Cost, row.Tokens = row.cost, row.tokens
+			row.Cost, row.Tokens = by.session.UsedCost, by.session.UsedTokens
 		}
 		if req.Redact {
 			row.Subject = redact.Text(row.Subject)

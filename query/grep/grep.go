@@ -164,6 +164,7 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	spec := req.Spec
 	spec.NoSearches = false // for each match, so that they can be counted
 	g.filter = spec.Compile()
+	g.searches = sync.OnceValues(g.indexedSearches)
 	g.plan(in.Files)
 	if err := g.lookUp(ctx); err != nil {
 		return nil, err
@@ -184,8 +185,8 @@ type run struct {
 	queue   *queue
 	workers int
 
-	searches searches
-	leftOut  atomic.Int64 // matching lines
+	searches func() (map[segment.ID]bool, error) // those that are indexed
+	leftOut  atomic.Int64                        // matching lines
 
 	lookups      []segmentLookup
 	indexUseless atomic.Bool // a segment ruled nothing out

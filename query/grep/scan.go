@@ -76,24 +76,33 @@ func (w *worker) findHeader(state adapter.State, from int64) (session.Header, er
 	case w.isKnown():
 		return w.task.Known.Header, nil
 	}
-	parser := w.adapter.Parse(state)
-	lines := new(jsonl.Reader)
+	head, parser, lines := state.Header, w.adapter.Parse(state), new(jsonl.Reader)
 	w.read(lines, from, w.file.Size(), state.Lines)
+	err := w.eachLine(lines, func(line adapter.Line) bool {
+		parser.Parse(line, func(*session.Entry) {})
+		found := parser.State().Header
+		if found.Version == 0 {
+			return true
+		}
+		found.Agent, found.Notes = head.Agent, head.Notes
+		head = found
+		return false
+	})
+	return head, err
+}
+
+// eachLine visits lines until visit returns false, or there are no more.
+func (w *worker) eachLine(lines *jsonl.Reader, visit func(adapter.Line) bool) error {
 	for {
 		if err := w.ctx.Err(); err != nil {
-			return session.Header{}, err
+			return err
 		}
 		line, err := lines.Next()
-		if err == io.EOF {
-			return state.Header, nil
+		if err == io.EOF || err == nil && !visit(line) {
+			return nil
 		}
 		if err != nil {
-			return session.Header{}, err
-		}
-		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
-			head := parser.State().Header
-			head.Agent, head.Notes = state.Header.Agent, state.Header.Notes
-			return head, nil
+			return err
 		}
 	}
 }
@@ -228,19 +237,10 @@ func (s *lineScan) parseTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
 	lines := new(jsonl.Reader)
 	s.w.read(lines, s.lastAt, offset, s.last.Lines)
-	for {
-		if err := s.w.ctx.Err(); err != nil {
-			return err
-		}
-		line, err := lines.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	err := s.w.eachLine(lines, func(line adapter.Line) bool {
 		parser.Parse(line, func(*session.Entry) {})
-	}
+		return true
+	})
 	s.last, s.lastAt = parser.State(), offset
-	return nil
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"pigrep/adapter"
@@ -356,7 +355,7 @@ func (w *worker) took(matched int) error {
 // location is where all matches in the file are.
 func (w *worker) location() Location {
 	t, h := w.task, &w.fileHeader
-	return Location{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}
+	return Location{EntryPlace: session.EntryPlace{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}}
 }
 
 // locate moves a match in Notes to the beginning of the session that it is about, if that is
@@ -421,19 +420,12 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 	return n
 }
 
-// searches knows which parts are calls and results of this program: session.Part.Search,
+// isSearch reports whether a part is a call or a result of this program: session.Part.Search,
 // which an entry that is read alone does not have. It looks only once something matches.
-type searches struct {
-	once  sync.Once
-	parts map[segment.ID]bool // as indexed
-	err   error
-}
-
 func (w *worker) isSearch(offset int64, part int) (bool, error) {
 	if t := w.task; t.Known != nil && w.reader != nil && offset < t.Indexed {
-		s := &w.searches
-		s.once.Do(func() { s.parts, s.err = w.indexedSearches() })
-		return s.parts[segment.ID{File: t.Known.File, Offset: offset, Part: part}], s.err
+		parts, err := w.searches()
+		return parts[segment.ID{File: t.Known.File, Offset: offset, Part: part}], err
 	}
 	if w.pending == nil {
 		var err error
@@ -474,17 +466,7 @@ func (w *worker) readSearches() (map[segment.ID]bool, error) {
 	state.Facts = true
 	parser := w.adapter.Parse(state)
 	lines := adapter.Lines(w.adapter, io.NewSectionReader(w.file, 0, w.file.Size()), 0, 0)
-	for {
-		if err := w.ctx.Err(); err != nil {
-			return nil, err
-		}
-		line, err := lines.Next()
-		if err == io.EOF {
-			return parts, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err = w.eachLine(lines, func(line adapter.Line) bool {
 		adapter.Parse(parser, line, func(e *session.Entry) {
 			folder.Add(facts, e, "")
 			for i := range e.Parts {
@@ -493,5 +475,7 @@ func (w *worker) readSearches() (map[segment.ID]bool, error) {
 				}
 			}
 		})
-	}
+		return true
+	})
+	return parts, err
 }
