@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 
@@ -17,9 +16,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/content"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
-	"pigrep/internal/shellcmd"
 )
 
 // Finding is something wrong with an index.
@@ -100,7 +97,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	for file, documents := range held {
 		r.add("", "%d documents of file %d, which the index does not know", len(documents), file)
 	}
-	return r, nil
+	return r, ctx.Err()
 }
 
 // checkRecord compares a summary, its record and the documents in the index. It returns
@@ -228,7 +225,7 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	want.Agent, want.Notes, want.Revision = rec.Agent, rec.Notes, rec.Revision
 	want.Volatile.Length = rec.Volatile.Length
 	var analyzer analysis.Analyzer
-	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(want.Volatile), lines: new(jsonl.Reader)}
+	lines := newLines(a, want)
 	lines.skimmed = func(int64) error { return ctx.Err() }
 	lines.add = func(d *segment.Document) int {
 		p, tokens := printOf(&analyzer, d)
@@ -242,18 +239,9 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 		return tokens
 	}
 	lines.seek(f, rec.Checkpoint.Offset+rec.TailBytes)
-	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			r.add(rec.Path, "it cannot be read: %v", err)
-			return
-		}
-		if !line.Ended && !line.TooLong {
-			lines.parse(line, want)
-		}
+	if err := lines.all(ctx); err != nil {
+		r.add(rec.Path, "it cannot be read: %v", err)
+		return
 	}
 	r.Compared++
 	lines.settle(want)

@@ -135,6 +135,11 @@ type DirError struct {
 // Len returns the number of session files.
 func (f *Found) Len() int { return len(f.Files) + f.Confirmed }
 
+// find returns the place of a file in the list.
+func (f *Found) find(path string) (at int, ok bool) {
+	return slices.BinarySearchFunc(f.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+}
+
 // Errors lists the files and directories that cannot be read.
 func (f *Found) Errors() []FileError {
 	list := lists.Map(f.Unreadable, func(d DirError) FileError { return FileError{Path: d.Dir, Err: d.Err} })

@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 )
@@ -58,30 +56,20 @@ func (x *Elsewhere) read(ctx context.Context, s session.Summary, number uint32, 
 	rec := &session.Record{Facts: &session.Facts{}}
 	rec.Path, rec.Agent, rec.Notes, rec.File = s.Path, s.Agent, s.Notes, number
 	rec.Checkpoint = session.Checkpoint{Size: s.Size, Length: s.Size, Mtime: s.Mtime}
-	r := lineReader{
-		adapter: x.adapter, folder: shellcmd.NewFolder(), rec: rec, marks: newMarks(session.Volatile{}), lines: new(jsonl.Reader),
-		add:     func(d *segment.Document) int { return batch.Add(d) },
-		remove:  func(offset int64) { batch.DeleteEntry(number, offset) },
-		skimmed: func(int64) error { return ctx.Err() },
+	r := newLines(x.adapter, rec)
+	r.add = func(d *segment.Document) int { return batch.Add(d) }
+	r.remove = func(offset int64) { batch.DeleteEntry(number, offset) }
+	r.skimmed = func(int64) error { return ctx.Err() }
+	r.seek(text, s.Size)
+	if err := r.all(ctx); err != nil {
+		return nil, err
 	}
-	for r.seek(text, s.Size); ; {
-		line, err := r.next()
-		switch {
-		case errors.Is(err, io.EOF):
-			r.settle(rec)
-			r.marks.write(rec)
-			if rec.Name == "" {
-				rec.Name, rec.NameRank = s.Name, s.NameRank
-			}
-			return rec, nil
-		case err != nil:
-			return nil, err
-		case !line.Ended && !line.TooLong:
-			r.parse(line, rec)
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		}
+	r.settle(rec)
+	r.marks.write(rec)
+	if rec.Name == "" {
+		rec.Name, rec.NameRank = s.Name, s.NameRank
 	}
+	return rec, nil
 }
 
 // AddLines indexes a session whose record is known, and some of its lines. The record is the

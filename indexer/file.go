@@ -55,6 +55,10 @@ type heldEntry struct {
 	documents []segment.Document
 }
 
+func newLines(a adapter.Adapter, rec *session.Record) lineReader {
+	return lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: rec, marks: newMarks(rec.Volatile), lines: new(jsonl.Reader)}
+}
+
 // seek continues at the checkpoint of the record. The file ends at a size.
 func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	if r.parser == nil {
@@ -100,6 +104,23 @@ func (r *lineReader) next() (line adapter.Line, err error) {
 		r.rec.Lines++
 	}
 	return line, err
+}
+
+// all reads all lines. An unterminated one counts if it is complete JSON.
+func (r *lineReader) all(ctx context.Context) error {
+	for {
+		line, err := r.next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !line.Ended && !line.TooLong:
+			r.parse(line, r.rec)
+		}
+	}
 }
 
 // settle brings a record, which the parser has read to its end, to the state of the parser. It
@@ -477,7 +498,7 @@ func (r *fileRead) overwritten(rec *session.Record) bool {
 	}
 	with := &session.Record{Volatile: now, Facts: &session.Facts{}}
 	with.Path, with.File, with.Agent = rec.Path, rec.File, rec.Agent
-	lines := lineReader{adapter: w.Adapter, folder: w.folder, rec: with, marks: newMarks(now), lines: new(jsonl.Reader)}
+	lines := newLines(w.Adapter, with)
 	lines.seek(bytes.NewReader(head), now.Length)
 	for {
 		line, err := lines.next()

@@ -41,18 +41,13 @@ func (f *Found) addKept(a *keep.Archive) {
 	}
 	// reaches reports whether a file would have been found if it were there.
 	reaches := func(path string) bool {
-		return slices.ContainsFunc(roots, func(r string) bool { return strings.HasPrefix(path, r) }) &&
-			!slices.ContainsFunc(f.Unreadable, func(d DirError) bool { return within(path, d.Dir) })
+		return slices.ContainsFunc(roots, func(r string) bool { return strings.HasPrefix(path, r) }) && f.unreadable(path) == nil
 	}
 	var kept []File
-	next := 0
 	for i := range rows {
 		c := &rows[i]
-		for next < len(f.Files) && f.Files[next].Path < c.Path {
-			next++
-		}
-		there := next < len(f.Files) && f.Files[next].Path == c.Path && !c.Earlier
-		if !there && c.State == keep.Kept && reaches(c.Path) {
+		_, there := f.find(c.Path)
+		if (!there || c.Earlier) && c.State == keep.Kept && reaches(c.Path) {
 			kept = append(kept, File{Path: c.Name(), Size: c.Size, Mtime: c.Mtime, Ctime: c.Ctime, Inode: c.Inode, Packed: c.Packed, Kept: true})
 		}
 	}

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -92,51 +93,70 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 		}
 	}
 	current := table.ReadBy(found.isCurrent)
-	next := 0 // in the table
 	var steps []Step
-	gone := func() {
-		s := Step{Known: summary(next), Change: Gone, Reason: "no longer there"}
-		s.File.Path = s.Known.Path
-		for _, d := range found.Unreadable {
-			if within(s.File.Path, d.Dir) {
-				s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", d.Err
+	found.compared(table, func(f *File, at int) {
+		if f == nil {
+			steps = append(steps, found.gone(summary(at)))
+			return
+		}
+		s := Step{File: *f}
+		if at >= 0 {
+			if k := table.Checkpoint(at); !o.unchanged && f.Err == nil && found.fits(&k) && sameStat(*f, k) && current(at) {
+				return
 			}
-		}
-		if s.Known.Kept && found.Unkept != nil {
-			s.Change, s.Reason, s.Err = Unreadable, "the archive cannot be read", found.Unkept
-		}
-		steps = append(steps, s)
-		next++
-	}
-	for _, f := range found.Files {
-		for next < table.Len() && table.Path(next) < f.Path {
-			gone()
-		}
-		s := Step{File: f}
-		if next < table.Len() && table.Path(next) == f.Path {
-			next++
-			if k := table.Checkpoint(next - 1); !o.unchanged && f.Err == nil && found.fits(&k) && sameStat(f, k) && current(next-1) {
-				continue
-			}
-			s.Known = summary(next - 1)
+			s.Known = summary(at)
 		}
 		if s.decide(ix, found, o.proof); s.Change != Unchanged || o.unchanged {
 			steps = append(steps, s)
 		}
-	}
-	for next < table.Len() {
-		gone()
-	}
+	})
 	lists.Sort(steps, func(a, b Step) int {
-		if a.File.Mtime != b.File.Mtime {
-			if a.File.Mtime > b.File.Mtime {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.File.Path, b.File.Path)
+		return cmp.Or(cmp.Compare(b.File.Mtime, a.File.Mtime), strings.Compare(a.File.Path, b.File.Path))
 	})
 	return steps
+}
+
+// compared visits the files together with the rows of the table, ordered by path. A file that
+// is not in the table has the row -1, and a row whose file was not found has no file.
+func (f *Found) compared(table *record.Table, visit func(file *File, row int)) {
+	row := 0
+	for i := range f.Files {
+		file := &f.Files[i]
+		for ; row < table.Len() && table.Path(row) < file.Path; row++ {
+			visit(nil, row)
+		}
+		if row < table.Len() && table.Path(row) == file.Path {
+			visit(file, row)
+			row++
+		} else {
+			visit(file, -1)
+		}
+	}
+	for ; row < table.Len(); row++ {
+		visit(nil, row)
+	}
+}
+
+// gone returns the step for a file that is indexed, but was not found.
+func (f *Found) gone(known *session.Summary) Step {
+	s := Step{Known: known, Change: Gone, Reason: "no longer there", File: File{Path: known.Path}}
+	if err := f.unreadable(known.Path); err != nil {
+		s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", err
+	}
+	if known.Kept && f.Unkept != nil {
+		s.Change, s.Reason, s.Err = Unreadable, "the archive cannot be read", f.Unkept
+	}
+	return s
+}
+
+// unreadable returns why the directory of a file could not be read, nil if it could.
+func (f *Found) unreadable(path string) (err error) {
+	for _, d := range f.Unreadable {
+		if within(path, d.Dir) {
+			err = d.Err
+		}
+	}
+	return err
 }
 
 // Lag is how far an index appears to be behind the files.
@@ -203,33 +223,21 @@ func looksBehind(table *record.Table) bool {
 // not found. It returns the number of young files; see Lag.
 func differing(found *Found, table *record.Table, visit func(path string, f *File, k session.Checkpoint, bytes int64)) (young int) {
 	current := table.ReadBy(found.isCurrent)
-	next := 0 // in the table
-	gone := func() {
-		path := table.Path(next)
-		if k := table.Checkpoint(next); k.Kept && found.Unkept != nil {
-			next++
+	found.compared(table, func(f *File, row int) {
+		if f == nil {
+			path := table.Path(row)
+			if k := table.Checkpoint(row); (!k.Kept || found.Unkept == nil) && found.unreadable(path) == nil {
+				visit(path, nil, session.Checkpoint{}, 0)
+			}
 			return
 		}
-		if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
-			visit(path, nil, session.Checkpoint{}, 0)
-		}
-		next++
-	}
-	for i := range found.Files {
-		f := &found.Files[i]
-		for next < table.Len() && table.Path(next) < f.Path {
-			gone()
-		}
-		known := next < table.Len() && table.Path(next) == f.Path
 		var k session.Checkpoint
-		stale := false
-		if known {
-			k, stale = table.Checkpoint(next), !current(next)
-			next++
+		if row >= 0 {
+			k = table.Checkpoint(row)
 		}
 		switch {
 		case f.Err != nil:
-		case !known, !found.fits(&k), stale:
+		case row < 0, !found.fits(&k), !current(row):
 			visit(f.Path, f, k, f.text())
 		case sameStat(*f, k):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode && f.Packed == k.Packed:
@@ -239,10 +247,7 @@ func differing(found *Found, table *record.Table, visit func(path string, f *Fil
 		default:
 			visit(f.Path, f, k, max(0, f.text()-k.Offset))
 		}
-	}
-	for next < table.Len() {
-		gone()
-	}
+	})
 	return young
 }
 

@@ -9,8 +9,6 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -473,8 +471,7 @@ func (r *Result) noteRead(steps []Step) {
 		if s.Change != Grown && s.Change != New && s.Change != Rewritten && s.Change != Truncated {
 			continue
 		}
-		at, ok := slices.BinarySearchFunc(r.Found.Files, s.File.Path, func(f File, path string) int { return strings.Compare(f.Path, path) })
-		if ok {
+		if at, ok := r.Found.find(s.File.Path); ok {
 			r.Found.Files[at] = s.File
 		}
 	}
@@ -633,11 +630,10 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 			return err
 		}
 	}
-	w.mu.Lock()
-	w.res.Changes[s.Change]++
-	w.done.Files++
-	w.report()
-	w.mu.Unlock()
+	w.note(func() {
+		w.res.Changes[s.Change]++
+		w.done.Files++
+	})
 	if w.batch.Size() >= w.limit {
 		return w.commit()
 	}
@@ -650,22 +646,18 @@ func (w *worker) commit() error {
 		return nil
 	}
 	began := w.Now()
-	w.mu.Lock()
-	w.pace.commitBegins(began)
-	w.mu.Unlock()
+	w.note(func() { w.pace.commitBegins(began) })
 	err := w.target.Commit(w.batch)
-	now := w.Now()
-	w.mu.Lock()
-	w.pace.commitEnds(began, now)
-	due := err == nil && !now.Before(w.publishAt)
-	if due {
-		w.publishAt = now.Add(publishEvery)
-	}
-	if err == nil {
+	now, due := w.Now(), false
+	w.note(func() {
+		if w.pace.commitEnds(began, now); err != nil {
+			return
+		}
 		w.done.Committed += w.bytes
-		w.report()
-	}
-	w.mu.Unlock()
+		if due = !now.Before(w.publishAt); due {
+			w.publishAt = now.Add(publishEvery)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -683,26 +675,23 @@ func (w *worker) commit() error {
 
 func (w *worker) read(bytes int64) {
 	w.bytes += bytes
-	w.mu.Lock()
-	w.res.BytesRead += bytes
-	w.done.Bytes += bytes
-	w.report()
-	w.mu.Unlock()
+	w.note(func() {
+		w.res.BytesRead += bytes
+		w.done.Bytes += bytes
+	})
 }
 
 // more adds to the bytes that have to be read.
 func (u *update) more(bytes int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.done.BytesTotal += bytes
-	u.report()
+	u.note(func() { u.done.BytesTotal += bytes })
 }
 
-// report reports the progress. u.mu must be held.
-func (u *update) report() {
-	if u.Progress == nil {
-		return
+// note changes what is counted, and reports the progress.
+func (u *update) note(change func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if change(); u.Progress != nil {
+		u.done.Left = u.pace.left(u.done, u.Now())
+		u.Progress(u.done)
 	}
-	u.done.Left = u.pace.left(u.done, u.Now())
-	u.Progress(u.done)
 }
