@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"pigrep/index/record"
@@ -36,9 +35,8 @@ type change struct {
 	entries []int64          // offsets of entries whose documents are deleted
 	from    int64            // the smallest offset of an added document
 	added   int              // documents
-	summary *session.Summary // of the record that was put
+	summary *session.Summary // of the record that was put; nil if none was
 	facts   []string         // ids of the facts that were put
-	put     bool
 }
 
 // NewBatch returns an empty batch.
@@ -70,7 +68,10 @@ func (b *Batch) Add(d *segment.Document) (tokens int) {
 func (b *Batch) Overwrite(d *segment.Document) (tokens int) {
 	b.change(d.File).added++
 	b.size += len(d.Text)
-	return b.accumulator().Add(d)
+	if b.documents == nil {
+		b.documents = accumulators.Get().(*segment.Accumulator)
+	}
+	return b.documents.Add(d)
 }
 
 // DeleteFile deletes everything that older commits stored for the file.
@@ -95,7 +96,7 @@ func (b *Batch) DeleteEntry(file uint32, offset int64) {
 func (b *Batch) Put(base, full *session.Record) {
 	s := cmp.Or(full, base).Summary
 	c := b.change(s.File)
-	c.put, c.summary = true, &s
+	c.summary = &s
 	e := record.Encode(base, full)
 	b.stored[recordID(s.File)] = e.Record
 	for i, piece := range e.Pieces {
@@ -108,21 +109,22 @@ func (b *Batch) Put(base, full *session.Record) {
 // putFacts stores the pieces of the facts that are not stored yet, and all facts
 // again as the tail if there is an unterminated last line.
 func (b *Batch) putFacts(base, full *session.Record) {
-	put := func(file uint32, piece string, f *session.Facts) {
+	c := b.change(base.File)
+	put := func(piece string, f *session.Facts) {
 		for _, kind := range record.FactKinds {
 			if encoded := record.EncodeFacts(kind, f); encoded != nil {
-				id := factsID(kind, file, piece)
+				id := factsID(kind, base.File, piece)
 				b.stored[id] = encoded
-				b.change(file).facts = append(b.change(file).facts, id)
+				c.facts = append(c.facts, id)
 			}
 		}
 	}
 	if full != nil && full.Facts.Chunks() > 0 {
-		put(full.File, record.Tail, full.Facts)
+		put(record.Tail, full.Facts)
 	}
 	for i := range base.Facts.Chunks() {
 		if !base.Facts.IsStored(i) {
-			put(base.File, record.PieceName(i), base.Facts.Chunk(i))
+			put(record.PieceName(i), base.Facts.Chunk(i))
 		}
 	}
 	if base.Facts != nil {
@@ -133,32 +135,17 @@ func (b *Batch) putFacts(base, full *session.Record) {
 // Size returns the bytes of text that were added.
 func (b *Batch) Size() int { return b.size }
 
-func (b *Batch) accumulator() *segment.Accumulator {
-	if b.documents == nil {
-		b.documents = accumulators.Get().(*segment.Accumulator)
-	}
-	return b.documents
-}
-
-// drops reports whether the batch deletes what older commits stored for the file.
-func (b *Batch) drops(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
-
-// summaries returns the summaries of the records that were put.
-func (b *Batch) summaries() (list []*session.Summary) {
-	for _, c := range b.files {
-		if c.put {
-			list = append(list, c.summary)
-		}
-	}
-	return list
-}
-
 // table returns a table with the changes of the batch. New files are numbered from next on.
 func (b *Batch) table(t *record.Table, next uint32) *record.Table {
-	for file := range b.files {
+	var put []*session.Summary
+	for file, c := range b.files {
 		next = max(next, file+1)
+		if c.summary != nil {
+			put = append(put, c.summary)
+		}
 	}
-	return t.With(b.summaries(), b.drops, next)
+	drops := func(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
+	return t.With(put, drops, next)
 }
 
 // finish ends the batch and returns a segment with everything that was added, or nil if
@@ -168,7 +155,7 @@ func (b *Batch) finish() (*segment.Image, error) {
 		return b.image, nil
 	}
 	for file, c := range b.files {
-		if c.added > 0 && !c.put {
+		if c.added > 0 && c.summary == nil {
 			return nil, fmt.Errorf("documents of file %d without its record", file)
 		}
 	}
@@ -184,8 +171,10 @@ func (b *Batch) build() (*segment.Image, error) {
 	if b.documents == nil && len(b.stored) == 0 {
 		return nil, nil
 	}
-	acc := b.accumulator()
-	b.documents = nil
+	acc := b.documents
+	if b.documents = nil; acc == nil {
+		acc = accumulators.Get().(*segment.Accumulator)
+	}
 	defer func() {
 		acc.Reset()
 		accumulators.Put(acc)
@@ -206,7 +195,7 @@ func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
 		}
 		old := t.Summary(i)
 		from := c.from
-		if c.put && old.TailBytes > 0 &&
+		if c.summary != nil && old.TailBytes > 0 &&
 			(c.summary.Checkpoint.Offset != old.Checkpoint.Offset || c.summary.TailBytes != old.TailBytes) {
 			// The unterminated last line has changed.
 			from = min(from, old.Checkpoint.Offset)
@@ -237,23 +226,4 @@ func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
 		}
 	}
 	return ids
-}
-
-// mergeSummaries returns the summaries after the changes of a batch, ordered by path.
-func mergeSummaries(old []session.Summary, b *Batch) []session.Summary {
-	put := b.summaries()
-	slices.SortFunc(put, func(x, y *session.Summary) int { return strings.Compare(x.Path, y.Path) })
-	list := make([]session.Summary, 0, len(old)+len(put))
-	for i := range old {
-		for len(put) > 0 && put[0].Path < old[i].Path {
-			list, put = append(list, *put[0]), put[1:]
-		}
-		if c := b.files[old[i].File]; c == nil || !c.put && !c.drop {
-			list = append(list, old[i])
-		}
-	}
-	for _, s := range put {
-		list = append(list, *s)
-	}
-	return list
 }

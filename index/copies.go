@@ -262,7 +262,12 @@ func (f *duplicateFinder) readNew() (hashes [][]uint64, entries []uint64, err er
 		if !f.isNew[i] {
 			continue
 		}
-		if hashes[i], err = entryHashes(s); err != nil {
+		docs := make([]uint32, s.Len())
+		for k := range docs {
+			docs[k] = uint32(k)
+		}
+		hashes[i] = make([]uint64, s.Len())
+		if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[i][doc] = hash }); err != nil {
 			return nil, nil, err
 		}
 		for doc, h := range hashes[i] {
@@ -307,11 +312,7 @@ func (f *duplicateFinder) markOld(i int, hash uint64, repeated map[uint64]bool) 
 	if err != nil {
 		return err
 	}
-	for {
-		doc, _, _, ok := p.Next()
-		if !ok {
-			return p.Err()
-		}
+	for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
 		repeated[hash] = true
 		id, err := f.segments[i].ID(doc)
 		if err != nil {
@@ -319,15 +320,7 @@ func (f *duplicateFinder) markOld(i int, hash uint64, repeated map[uint64]bool) 
 		}
 		f.all()[i].Mark(doc, hash, id)
 	}
-}
-
-// entryHashes returns the hash of each document's entry, 0 for none.
-func entryHashes(s *segment.Segment) ([]uint64, error) {
-	docs, hashes := make([]uint32, s.Len()), make([]uint64, s.Len())
-	for i := range docs {
-		docs[i] = uint32(i)
-	}
-	return hashes, s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[doc] = hash })
+	return p.Err()
 }
 
 // sameEntry reports whether a document belongs to the same entry as the one before it.

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,14 +107,6 @@ func (d *directory) writeSegment(image *segment.Image) (*segment.Segment, *os.Fi
 		}
 	}
 	return nil, nil, errors.Join(err, f.Close(), d.removeSegment(f.Name()))
-}
-
-func (d *directory) mergeSegments(ctx context.Context, list []*segment.Segment, f *os.File) (*segment.Segment, error) {
-	s, err := segment.Merge(ctx, list, f)
-	if err != nil {
-		_ = d.removeSegment(f.Name())
-	}
-	return s, err
 }
 
 // create writes a file, in place of an older one, and returns it open, for the caller to

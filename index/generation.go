@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -147,7 +148,10 @@ func (g *generation) segments() (list []listedFile) {
 // in have are shared.
 func (g *generation) open(state []byte, have []*segment.Segment) (segments []*segment.Segment, table *record.Table, err error) {
 	defer format.Contain(format.Guard(), fmt.Sprintf("open generation %d", g.Number), &err)
-	deleted, encoded, err := g.checkState(state)
+	if !slices.Contains(g.files, listedFile{stateName, segment.Fingerprint{Size: int64(len(state)), Hash: xxhash.Sum64(state)}}) {
+		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.Number)
+	}
+	deleted, encoded, err := decodeState(state)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,21 +160,17 @@ func (g *generation) open(state []byte, have []*segment.Segment) (segments []*se
 	}
 	dir := filepath.Join(filepath.Dir(g.path), segmentsName)
 	for _, f := range g.segments() {
-		s, err := openListed(dir, f, have, deleted[f.name])
+		if i := slices.IndexFunc(have, func(s *segment.Segment) bool { return listed(s) == f }); i >= 0 {
+			segments = append(segments, have[i].Reference(deleted[f.name]))
+			continue
+		}
+		s, err := segment.OpenAs(filepath.Join(dir, f.name), f.Fingerprint, deleted[f.name])
 		if err != nil {
 			return segments, nil, err
 		}
 		segments = append(segments, s)
 	}
 	return segments, table, nil
-}
-
-// openListed opens a segment, or returns another reference to it if it is open.
-func openListed(dir string, f listedFile, have []*segment.Segment, deleted *roaring.Bitmap) (*segment.Segment, error) {
-	if i := slices.IndexFunc(have, func(s *segment.Segment) bool { return listed(s) == f }); i >= 0 {
-		return have[i].Reference(deleted), nil
-	}
-	return segment.OpenAs(filepath.Join(dir, f.name), f.Fingerprint, deleted)
 }
 
 // listed returns the file line of a segment.
@@ -207,8 +207,7 @@ func generations(index fs.FS) (numbers []uint64, left []string, err error) {
 			left = append(left, e.Name())
 		}
 	}
-	slices.Sort(numbers)
-	slices.Reverse(numbers)
+	slices.SortFunc(numbers, func(a, b uint64) int { return cmp.Compare(b, a) })
 	return numbers, left, nil
 }
 
@@ -255,15 +254,6 @@ func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, er
 		return nil, nil, bad
 	}
 	return deleted, b[d.Offset():], nil
-}
-
-// checkState compares the state with its checksum and decodes it.
-func (g *generation) checkState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
-	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
-	if !slices.Contains(g.files, read) {
-		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.Number)
-	}
-	return decodeState(b)
 }
 
 // The file current has the number of the newest published generation and the xxhash of

@@ -25,29 +25,26 @@ import (
 
 func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
 
-// entries is the kind of the ids of pieces of entries.
-const entries record.FactKind = 'n'
+// The kinds of the ids of records, and of pieces of entries.
+const (
+	records record.FactKind = 'r'
+	entries record.FactKind = 'n'
+)
 
 func factsID(kind record.FactKind, file uint32, piece string) string {
 	return fmt.Sprintf("%c:%06x:%s", kind, file, piece)
 }
 
-// allRecordIDs is the range of the records of all files.
-var allRecordIDs = segment.IDRange{Start: "r:", End: "r;"}
-
-func parseRecordID(id []byte) (file uint32, err error) {
-	n, err := strconv.ParseUint(strings.TrimPrefix(string(id), "r:"), 16, 32)
-	if err != nil {
-		return 0, format.Damaged("read the records of sessions: %q is no id of any", id)
-	}
-	return uint32(n), nil
-}
-
-func parseFactsID(kind record.FactKind, id []byte) (file uint32, piece string, err error) {
+// parseID returns the file of an id of a kind, and the piece; "" in the id of a record.
+func parseID(kind record.FactKind, id []byte) (file uint32, piece string, err error) {
 	number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), string(kind)+":"), ":")
 	n, err := strconv.ParseUint(number, 16, 32)
 	if err != nil {
-		return 0, "", format.Damaged("read the facts of sessions: %q is no id of any", id)
+		what := "facts"
+		if kind == records {
+			what = "records"
+		}
+		return 0, "", format.Damaged("read the %s of sessions: %q is no id of any", what, id)
 	}
 	return uint32(n), piece, nil
 }
@@ -56,7 +53,7 @@ func factIDs(kind record.FactKind, file uint32) segment.IDRange {
 	return segment.IDRange{Start: factsID(kind, file, ""), End: fmt.Sprintf("%c:%06x;", kind, file)} // ';' follows ':'
 }
 
-// allFactIDs is the range of the facts of a kind of all files.
-func allFactIDs(kind record.FactKind) segment.IDRange {
+// allIDs is the range of the ids of a kind of all files.
+func allIDs(kind record.FactKind) segment.IDRange {
 	return segment.IDRange{Start: string(kind) + ":", End: string(kind) + ";"}
 }

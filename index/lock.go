@@ -28,7 +28,10 @@ func takeLock(root *os.Root, pid int) (*files.Lock, error) {
 		return nil, fmt.Errorf("lock the index: %w", err)
 	}
 	if lock == nil {
-		return nil, lockedError(filepath.Join(root.Name(), lockName))
+		if pid, _ := readLock(filepath.Join(root.Name(), lockName)); pid > 0 {
+			return nil, fmt.Errorf("%w (pid %d)", ErrLocked, pid)
+		}
+		return nil, ErrLocked
 	}
 	f, err := root.OpenFile(lockName, os.O_RDWR, fileMode)
 	if err == nil {
@@ -67,13 +70,6 @@ func linesOf(f *os.File) (pid int, said string) {
 func Announcement(dir string) string {
 	_, said := readLock(filepath.Join(dir, lockName))
 	return said
-}
-
-func lockedError(path string) error {
-	if pid, _ := readLock(path); pid > 0 {
-		return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
-	}
-	return ErrLocked
 }
 
 // WriterPID returns the pid of the process that has the index in the directory open for

@@ -188,7 +188,9 @@ func (w *Writer) merge(ctx context.Context, lists ...[]*segment.Segment) error {
 	var group errgroup.Group
 	for i, list := range lists {
 		group.Go(func() (err error) {
-			merged[i], err = w.mergeSegments(ctx, list, outputs[i])
+			if merged[i], err = segment.Merge(ctx, list, outputs[i]); err != nil {
+				_ = w.removeSegment(outputs[i].Name())
+			}
 			return err
 		})
 	}
@@ -201,11 +203,6 @@ func (w *Writer) merge(ctx context.Context, lists ...[]*segment.Segment) error {
 		return err
 	}
 	replaced := slices.Concat(lists...)
-	var segments []*segment.Segment
-	for _, s := range w.head.segments {
-		if !slices.Contains(replaced, s) {
-			segments = append(segments, s)
-		}
-	}
-	return w.advance(append(retain(segments...), merged...), w.head.table)
+	kept := slices.DeleteFunc(slices.Clone(w.head.segments), func(s *segment.Segment) bool { return slices.Contains(replaced, s) })
+	return w.advance(append(retain(kept...), merged...), w.head.table)
 }

@@ -19,9 +19,6 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
 		table: r.table,
 	}
-	if !r.table.HasNotes() {
-		with.summaries.Store(r.summaries.Load())
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, with.Close())
@@ -47,9 +44,6 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 			return nil, err
 		}
 	}
-	if with.table.HasNotes() {
-		with.summaries.Store(nil) // with the names, once they are needed
-	}
 	if len(batches) == 0 {
 		// The table must not share memory that r unmaps when it is closed.
 		with.table = with.table.With(nil, func(uint32) bool { return false }, 0)
@@ -74,10 +68,6 @@ func (r *Reader) change(b *Batch) error {
 	}
 	err = release(r.segments)
 	r.segments, r.table = left, b.table(r.table, r.table.Next)
-	if decoded := r.summaries.Load(); decoded != nil { // else all are decoded when they are needed
-		list := mergeSummaries(*decoded, b)
-		r.summaries.Store(&list)
-	}
 	return err
 }
 

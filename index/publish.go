@@ -58,7 +58,12 @@ func (w *Writer) publish() error {
 		return nil
 	}
 	for _, s := range w.head.segments {
-		if err := w.addTrigrams(s); err != nil {
+		// Trigrams are complete and on disk, or not there at all: a file that is there is not made again.
+		name, data, err := s.NewTrigrams()
+		if err == nil && data != nil {
+			err = w.replace(path.Join(segmentsName, name), data)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -70,16 +75,6 @@ func (w *Writer) publish() error {
 	}
 	w.published = g
 	return errors.Join(layout.Remove(w.root, rebuildName), files.SyncDir(w.path))
-}
-
-// addTrigrams writes the trigrams of a segment. They are complete and on disk, or not there
-// at all: a file that is there is not made again.
-func (w *Writer) addTrigrams(s *segment.Segment) error {
-	name, data, err := s.NewTrigrams()
-	if err != nil || data == nil {
-		return err
-	}
-	return w.replace(path.Join(segmentsName, name), data)
 }
 
 // addDuplicates makes the file copies of a new generation with these segments: that of the
@@ -178,13 +173,10 @@ func (w *Writer) prune(keep int) (failed error) {
 // renewStore updates the store for Bleve to the head, which must be published. If it cannot
 // make a store, it logs the reason. It returns an error only if an old store remains.
 func (w *Writer) renewStore() error {
-	err := func() error {
-		published, err := w.root.Stat(currentName)
-		if err != nil {
-			return err
-		}
-		return bleve.Renew(w.root, snapshot(w.head.generation, published, w.head.segments))
-	}()
+	published, err := w.root.Stat(currentName)
+	if err == nil {
+		err = bleve.Renew(w.root, snapshot(w.head.generation, published, w.head.segments))
+	}
 	if err != nil {
 		w.logger.Debug("renew the store for Bleve", "error", err)
 	}

@@ -87,30 +87,26 @@ func open(dir string, have []*segment.Segment) (*Reader, error) {
 	}
 }
 
-func openGeneration(dir string, number uint64, have []*segment.Segment) (*Reader, error) {
+func openGeneration(dir string, number uint64, have []*segment.Segment) (r *Reader, err error) {
 	g, err := readManifest(dir, number)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{dir: dir, generation: g}
-	if err := r.load(have); err != nil {
-		_ = r.Close()
-		return nil, err
+	r = &Reader{dir: dir, generation: g}
+	defer func() {
+		if err != nil {
+			_ = r.Close()
+		}
+	}()
+	var state []byte
+	if state, r.unmap, err = segment.Map(filepath.Join(g.path, stateName)); err != nil {
+		return r, err
 	}
+	if r.segments, r.table, err = g.open(state, have); err != nil {
+		return r, err
+	}
+	segment.Share(r.segments, func() []segment.Duplicates { return g.duplicates(r.segments) })
 	return r, nil
-}
-
-func (r *Reader) load(have []*segment.Segment) error {
-	state, unmap, err := segment.Map(filepath.Join(r.generation.path, stateName))
-	r.unmap = unmap
-	if err != nil {
-		return err
-	}
-	if r.segments, r.table, err = r.generation.open(state, have); err != nil {
-		return err
-	}
-	segment.Share(r.segments, func() []segment.Duplicates { return r.generation.duplicates(r.segments) })
-	return nil
 }
 
 func Empty() *Reader {
@@ -270,7 +266,7 @@ func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.F
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				return addFacts(set, s, kind, allFactIDs(kind), true)
+				return addFacts(set, s, kind, allIDs(kind), true)
 			})
 		}
 	}

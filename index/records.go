@@ -85,8 +85,8 @@ func (f *recordFinder) at(segments []*segment.Segment, p recordPlace) ([]byte, e
 func recordPlaces(segments []*segment.Segment) (map[uint32]recordPlace, error) {
 	places := make(map[uint32]recordPlace)
 	for _, s := range segments {
-		err := s.EachStored(allRecordIDs, func(id []byte, doc uint32) error {
-			file, err := parseRecordID(id)
+		err := s.EachStored(allIDs(records), func(id []byte, doc uint32) error {
+			file, _, err := parseID(records, id)
 			places[file] = recordPlace{s, doc}
 			return err
 		})
@@ -103,7 +103,7 @@ func entryPieces(segments []*segment.Segment, file uint32) record.Pieces {
 		found := make(map[uint64][]byte)
 		for _, s := range segments {
 			err := s.EachStored(factIDs(entries, file), func(id []byte, doc uint32) error {
-				_, name, err := parseFactsID(entries, id)
+				_, name, err := parseID(entries, id)
 				i, badName := strconv.ParseUint(name, 16, 31)
 				if err == nil && badName == nil && i < uint64(n) {
 					found[i], err = s.StoredAt(doc, nil)
@@ -201,7 +201,7 @@ func recordsToContinue(segments []*segment.Segment, files []uint32, earlier func
 // only if asked for.
 func addFacts(set *record.FactSet, s *segment.Segment, kind record.FactKind, ids segment.IDRange, tails bool) error {
 	return s.EachStored(ids, func(id []byte, doc uint32) error {
-		file, piece, err := parseFactsID(kind, id)
+		file, piece, err := parseID(kind, id)
 		if err == nil && (tails || piece != record.Tail) {
 			set.Add(kind, file, piece, func(memory []byte) ([]byte, error) { return s.StoredAt(doc, memory) })
 		}
