@@ -87,7 +87,11 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.Documents += len(held[s.File])
 		rec := r.checkRecord(reader, facts, s, held[s.File])
 		if deep && rec != nil {
-			r.checkSums(facts, s)
+			if fit, err := facts.SumsFit(s.File); err != nil {
+				r.add(s.Path, "its sums cannot be read: %v", err)
+			} else if !fit {
+				r.add(s.Path, "its sums are not what its facts say")
+			}
 			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}
 		delete(held, s.File)
@@ -121,14 +125,6 @@ func (r *Report) checkRecord(reader *index.Reader, facts *record.FactSet, s sess
 		r.add(s.Path, "its facts cannot be read: %v", err)
 	}
 	return nil
-}
-
-func (r *Report) checkSums(facts *record.FactSet, s session.Summary) {
-	if fit, err := facts.SumsFit(s.File); err != nil {
-		r.add(s.Path, "its sums cannot be read: %v", err)
-	} else if !fit {
-		r.add(s.Path, "its sums are not what its facts say")
-	}
 }
 
 // place addresses a document within its file.
@@ -185,11 +181,8 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 		if err != nil {
 			return nil, err
 		}
-		for doc, p := range prints {
-			if !live[doc] {
-				continue
-			}
-			id, err := seg.ID(uint32(doc))
+		for _, doc := range docs {
+			id, err := seg.ID(doc)
 			if err != nil {
 				return nil, err
 			}
@@ -199,7 +192,7 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 			if held[id.File] == nil {
 				held[id.File] = make(map[place]print)
 			}
-			held[id.File][place{id.Offset, id.Part}] += p
+			held[id.File][place{id.Offset, id.Part}] += prints[doc]
 		}
 	}
 	return held, nil

@@ -249,21 +249,18 @@ func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 // the files that agents keep beside their sessions: settings, credentials, databases. They are
 // at its top, or in the directories there that hold sessions.
 func isCollection(dir string, home adapter.Layout) bool {
-	names, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir)
 	tops := []string{dir}
-	for _, e := range names {
+	for _, e := range entries {
 		if e.IsDir() && home.Enter([]byte(e.Name())) {
 			tops = append(tops, filepath.Join(dir, e.Name()))
 		}
 	}
-	return err == nil && !slices.ContainsFunc(tops, hasOtherFiles)
-}
-
-// hasOtherFiles reports whether a directory has files that cannot be sessions.
-func hasOtherFiles(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.Type().IsRegular() && sortOf(content.Logical(e.Name())) == adapter.Foreign
+	return err == nil && !slices.ContainsFunc(tops, func(dir string) bool {
+		entries, err := os.ReadDir(dir)
+		return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Type().IsRegular() && sortOf(content.Logical(e.Name())) == adapter.Foreign // it cannot be a session
+		})
 	})
 }
 
@@ -478,26 +475,20 @@ func (w *walker) enters(path string) bool {
 // dir finds the session files in a directory and below it. Other goroutines stat
 // them.
 func (w *walker) dir(path string, linked bool) error {
-	d, openErr := files.OpenNow(path)
-	var info fs.FileInfo
-	var err error
-	if openErr == nil {
-		info, err = d.Stat()
-	} else {
-		info, err = os.Stat(path)
-	}
+	info, err := os.Stat(path)
 	if err != nil {
-		return errors.Join(err, closeDir(d))
+		return err
 	}
 	if id, ok := identity(info); ok {
 		if w.dirs[id] {
-			return closeDir(d)
+			return nil
 		}
 		w.dirs[id] = true
 	}
 	w.found.Dirs = append(w.found.Dirs, path)
-	if openErr != nil {
-		return openErr
+	d, err := files.OpenNow(path)
+	if err != nil {
+		return err
 	}
 	l := &listing{dir: d, prefix: filepath.Join(path, "x"), linked: linked}
 	l.prefix = l.prefix[:len(l.prefix)-1]
@@ -549,13 +540,6 @@ func (w *walker) enter(links []string) {
 			}
 		}
 	}
-}
-
-func closeDir(d *os.File) error {
-	if d == nil {
-		return nil
-	}
-	return d.Close()
 }
 
 func (w *walker) note(dir string, err error) {

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -146,9 +147,7 @@ type Recorder struct {
 // file has a path, an agent, and whether it is of notes. visit gets the entries with parts, each
 // while it is valid, and returns the number of tokens in their texts.
 func NewRecorder(a adapter.Adapter, rec *session.Record, visit func(*session.Entry) (tokens int)) *Recorder {
-	if rec.Facts == nil {
-		rec.Facts = &session.Facts{}
-	}
+	rec.Facts = cmp.Or(rec.Facts, &session.Facts{})
 	return &Recorder{lines: lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: rec, visit: visit, parser: a.Parse(stateOf(rec))}}
 }
 

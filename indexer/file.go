@@ -83,7 +83,11 @@ func (r *lineReader) seek(f io.ReaderAt, size int64) {
 
 // stateOf is that of the parser at the checkpoint of a record.
 func stateOf(rec *session.Record) adapter.State {
-	return adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec), Facts: true, Memo: rec.Memo}
+	s := adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, Facts: true, Memo: rec.Memo}
+	if n := len(rec.Nodes); n > 0 {
+		s.LastTime = rec.Nodes[n-1].Time
+	}
+	return s
 }
 
 // next reads a line. It adds a complete one to the record, and leaves an unterminated one to
@@ -92,12 +96,12 @@ func (r *lineReader) next() (line adapter.Line, err error) {
 	line, err = r.lines.Next()
 	switch {
 	case err != nil:
-	case line.TooLong && line.Ended: // else the rest of the line is still to come
+	case !line.Ended: // the rest of it may still come
+	case line.TooLong:
 		r.rec.NoteLine(line.Length, true)
 		r.rec.Within = 0
 		r.rec.Lines++
-	case line.TooLong:
-	case line.Ended:
+	default:
 		r.parse(line, r.rec)
 		r.marks.add(line.Raw)
 		r.rec.Checkpoint.Offset += int64(len(line.Raw))
@@ -279,16 +283,11 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if err := r.begin(); r.rec == nil {
 		return err
 	}
-	if r.rec.Facts == nil {
-		r.rec.Facts = &session.Facts{}
-	}
+	r.rec.Facts = cmp.Or(r.rec.Facts, &session.Facts{})
 	r.adapter, r.folder, r.lines, r.add = w.Adapter, w.folder, &w.lines, func(d *segment.Document) int { return w.batch.Add(d) }
 	r.remove = func(offset int64) { w.batch.DeleteEntry(r.rec.File, offset) }
 	r.documents = w.documents
-	defer func() {
-		w.documents = r.documents
-		w.entries += r.entries
-	}()
+	defer func() { w.documents, w.entries = r.documents, w.entries+r.entries }()
 	if s.File.Size > smallFile {
 		r.lines = new(jsonl.Reader)
 	}
@@ -588,15 +587,6 @@ func document(e *session.Entry, part int, file uint32) segment.Document {
 		d.EntryID = e.ID
 	}
 	return d
-}
-
-// lastTime returns the time of the last entry in Unix milliseconds, 0 if there is
-// none.
-func lastTime(rec *session.Record) int64 {
-	if len(rec.Nodes) == 0 {
-		return 0
-	}
-	return rec.Nodes[len(rec.Nodes)-1].Time
 }
 
 // marks computes the hashes that prove that the bytes before a checkpoint are unchanged.

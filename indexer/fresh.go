@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -87,10 +86,7 @@ func rootIDs(roots []adapter.Root) (ids []rootID, ok bool) {
 			return nil, false
 		}
 		info, err := os.Stat(real)
-		if err != nil || !reportsChanges(real) {
-			return nil, false
-		}
-		if slices.ContainsFunc(mounts, func(m string) bool { return m != real && within(m, real) }) {
+		if err != nil || !reportsChanges(real) || slices.ContainsFunc(mounts, func(m string) bool { return m != real && within(m, real) }) {
 			return nil, false
 		}
 		id, ok := identity(info)
@@ -214,16 +210,6 @@ func (v *prober) close() {
 	}
 }
 
-// acceptQuestions accepts questions, where the events of the system are in one order.
-func (w *watcher) acceptQuestions() {
-	if runtime.GOOS != "linux" {
-		return
-	}
-	if err := w.prober.open(w.presence.root); err != nil {
-		w.logger().Debug("accept questions", "error", err)
-	}
-}
-
 // probe creates the file whose event shows that all events before it were seen.
 func (w *watcher) probe(q asked) {
 	v := &w.prober
@@ -249,16 +235,15 @@ func (w *watcher) probe(q asked) {
 // event was one.
 func (w *watcher) probed(e fsnotify.Event) bool {
 	q, ok := w.prober.waiting[e.Name]
-	if !ok {
-		return false
+	if ok {
+		delete(w.prober.waiting, e.Name)
+		var a freshAnswer
+		if w.isFresh() {
+			a = freshAnswer{Generation: w.keeper.generation, Files: len(w.found.Files), Roots: w.trust.roots}
+		}
+		q.answer <- a
 	}
-	delete(w.prober.waiting, e.Name)
-	if !w.isFresh() {
-		q.answer <- freshAnswer{}
-		return true
-	}
-	q.answer <- freshAnswer{Generation: w.keeper.generation, Files: len(w.found.Files), Roots: w.trust.roots}
-	return true
+	return ok
 }
 
 // isFresh reports whether the index has everything that the events seen so far report, and

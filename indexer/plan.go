@@ -435,11 +435,12 @@ func sameRange(file *content.File, from, end, volatile int64, blocks []uint64) (
 	buf := scratches.Get().(*[scratchSize]byte)
 	defer scratches.Put(buf)
 	for _, want := range blocks {
-		got, err := hashRange(file, max(from, volatile), min(from+session.HashedBlock, end), buf[:])
-		if err != nil || got != want {
+		at, h := max(from, volatile), xxhash.New()
+		from += session.HashedBlock
+		// At the end of the file it stops without an error.
+		if _, err := io.CopyBuffer(h, io.NewSectionReader(file, at, min(from, end)-at), buf[:]); err != nil || h.Sum64() != want {
 			return false, err
 		}
-		from += session.HashedBlock
 	}
 	return true, nil
 }
@@ -447,7 +448,10 @@ func sameRange(file *content.File, from, end, volatile int64, blocks []uint64) (
 // sameMapped is sameRange through mapped memory: without copying the bytes it takes two
 // thirds of the CPU. It fails if the file cannot be mapped, or became shorter meanwhile.
 func sameMapped(file *os.File, from, end, volatile int64, blocks []uint64) (same bool, err error) {
-	b, err := mapFile(file, from, int(min(int64(len(blocks))*session.HashedBlock, end-from)))
+	if runtime.GOOS == "windows" { // nobody could change a file that is mapped
+		return false, errors.ErrUnsupported
+	}
+	b, err := mmap.MapRegion(file, int(min(int64(len(blocks))*session.HashedBlock, end-from)), mmap.RDONLY, 0, from)
 	if err != nil {
 		return false, err
 	}
@@ -462,35 +466,8 @@ func sameMapped(file *os.File, from, end, volatile int64, blocks []uint64) (same
 	return true, nil
 }
 
-// mapFile maps a part of a file for reading. Where nobody could change a file that is
-// mapped, it fails.
-func mapFile(file *os.File, from int64, length int) (mmap.MMap, error) {
-	if runtime.GOOS == "windows" {
-		return nil, errors.ErrUnsupported
-	}
-	return mmap.MapRegion(file, length, mmap.RDONLY, 0, from)
-}
-
 // scratches are buffers for reading files.
 var scratches = sync.Pool{New: func() any { return new([scratchSize]byte) }}
-
-// hashRange hashes the bytes [from, to), through buf. At the end of the file it stops
-// without an error.
-func hashRange(file io.ReaderAt, from, to int64, buf []byte) (uint64, error) {
-	h := xxhash.New()
-	for from < to {
-		n, err := file.ReadAt(buf[:min(int64(len(buf)), to-from)], from)
-		h.Write(buf[:n])
-		from += int64(n)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	return h.Sum64(), nil
-}
 
 // volatileOf returns the volatile bytes of a file as they are now. If they cannot be read,
 // they differ from those that are indexed.

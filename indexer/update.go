@@ -218,7 +218,11 @@ func (r *Result) settled(o Options, reader *index.Reader) bool {
 	}
 	if r.Lag == (Lag{}) {
 		if o.Store && reader.StoreChanged() {
-			o.logger().Debug("renew the store for Bleve", "error", o.renewStore(reader))
+			err := o.write(index.WriterOptions{Reader: reader}, func(w *index.Writer) error { // publishing again does it
+				_, err := w.Publish()
+				return err
+			})
+			o.logger().Debug("renew the store for Bleve", "error", err)
 		}
 		r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
 		return true
@@ -250,14 +254,13 @@ func (r *Result) indexOnDisk(ctx context.Context, o Options, stopped func()) err
 	return err
 }
 
-// renewStore publishes the newest generation again, unless another process writes.
-func (o Options) renewStore(r *index.Reader) error {
-	w, err := o.openWriter(index.WriterOptions{Reader: r})
+// write opens a writer for something.
+func (o Options) write(opt index.WriterOptions, something func(*index.Writer) error) error {
+	w, err := o.openWriter(opt)
 	if err != nil {
 		return err
 	}
-	_, err = w.Publish()
-	return errors.Join(err, w.Close())
+	return errors.Join(something(w), w.Close())
 }
 
 func (o Options) openWriter(opt index.WriterOptions) (*index.Writer, error) {
@@ -344,7 +347,11 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 	r.noteRead(steps)
 	released := make(chan error, 1)
 	go func() { released <- k.release() }()
-	reader, openErr := reopen(k.Dir, r.Reader)
+	open := func() (*index.Reader, error) { return index.Open(k.Dir) }
+	if r.Reader != nil {
+		open = r.Reader.Reopen // which shares segments
+	}
+	reader, openErr := open()
 	stop := func() {}
 	if err == nil && openErr == nil && k.Opened != nil {
 		stopped()
@@ -354,15 +361,6 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 		stop()
 	}
 	return reader, err
-}
-
-// reopen opens the newest generation, sharing segments with the last one if there is
-// one.
-func reopen(dir string, last *index.Reader) (*index.Reader, error) {
-	if last != nil {
-		return last.Reopen()
-	}
-	return index.Open(dir)
 }
 
 // release closes the writer, so that other processes can write.
@@ -399,22 +397,14 @@ func Merge(ctx context.Context, o Options) error {
 		if err := r.Close(); err != nil || !crowded {
 			return err
 		}
-		if err := o.mergeStep(ctx); err != nil {
-			if unwritable(err) {
-				return nil
-			}
+		err = o.write(index.WriterOptions{}, func(w *index.Writer) error { return w.MergeBulk(ctx) })
+		switch {
+		case unwritable(err):
+			return nil
+		case err != nil:
 			return err
 		}
 	}
-}
-
-func (o Options) mergeStep(ctx context.Context) (err error) {
-	w, err := o.openWriter(index.WriterOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return w.MergeBulk(ctx)
 }
 
 func (o Options) logger() *slog.Logger {

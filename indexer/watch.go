@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -120,8 +121,10 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	}
 	defer n.Close()
 	w.notifier = n
-	if _, ok := n.(systemNotifier); ok {
-		w.acceptQuestions()
+	if _, ok := n.(systemNotifier); ok && runtime.GOOS == "linux" { // whose events are in one order
+		if err := w.prober.open(w.presence.root); err != nil {
+			w.logger().Debug("accept questions", "error", err)
+		}
 	}
 	defer w.prober.close()
 	return w.loop(ctx)

@@ -60,7 +60,7 @@ func (w *watcher) note(e fsnotify.Event) bool {
 			return false
 		}
 	default:
-		if !w.concernsRoot(e.Name) {
+		if !slices.ContainsFunc(w.Roots, func(r adapter.Root) bool { return within(r.Path, e.Name) }) {
 			return false
 		}
 	}
@@ -84,10 +84,6 @@ func (h *hints) file(path string) {
 		h.files = make(map[string]bool)
 	}
 	h.files[path] = true
-}
-
-func (w *watcher) concernsRoot(path string) bool {
-	return slices.ContainsFunc(w.Roots, func(r adapter.Root) bool { return within(r.Path, path) })
 }
 
 // pass follows the hints and updates the index.
@@ -225,12 +221,8 @@ func set(list []string) map[string]bool {
 // delayed only for a moment, so one for a file that was written long ago, or is still
 // being written to, must arrive soon.
 func (w *watcher) noteMissed(before *Found, now time.Time) {
-	old := make(map[string]File, len(before.Files))
-	for _, f := range before.Files {
-		old[f.Path] = f
-	}
 	for _, f := range w.found.Files {
-		if was, ok := old[f.Path]; (!ok || was != f) && f.Err == nil {
+		if at, ok := before.find(f.Path); (!ok || before.Files[at] != f) && f.Err == nil {
 			w.trust.missed[f.Path] = time.Unix(0, max(f.Mtime, f.Ctime))
 		}
 	}
