@@ -166,14 +166,10 @@ type duplicateFinder struct {
 
 // newFinder returns a finder for segments that are all new.
 func newFinder(segments []*segment.Segment) *duplicateFinder {
-	f := &duplicateFinder{
-		segments: segments, isNew: make([]bool, len(segments)),
+	return &duplicateFinder{
+		segments: segments, isNew: slices.Repeat([]bool{true}, len(segments)),
 		known: func() []segment.Duplicates { return noDuplicates(segments) },
 	}
-	for i := range f.isNew {
-		f.isNew[i] = true
-	}
-	return f
 }
 
 // all returns what is known and what was found.

@@ -203,8 +203,8 @@ type walker struct {
 	dirs     map[fileID]bool // directories seen; breaks loops of links
 	listings chan *listing
 	listed   []*listing // all listings
-	links    listing    // files that were reached by a symbolic link of their own
-	loose    listing    // other files outside of listings
+	linked   []File     // those that were reached by a symbolic link of their own
+	loose    []File     // others outside of listings
 }
 
 // listing is the session files in a directory.
@@ -556,9 +556,9 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 		f.setStat(info)
 	}
 	if linked {
-		w.links.files = append(w.links.files, f)
+		w.linked = append(w.linked, f)
 	} else {
-		w.loose.files = append(w.loose.files, f)
+		w.loose = append(w.loose, f)
 	}
 }
 
@@ -623,21 +623,20 @@ func (f *File) setStat(info fs.FileInfo) {
 // unique returns one path of each real file: preferably one without links, and of
 // several the first in order.
 func (w *walker) unique() []File {
-	slices.SortFunc(w.loose.files, byPath)
-	slices.SortFunc(w.links.files, byPath)
-	aliased := len(w.links.files)+len(w.loose.files) > 0
-	listed := [2][]*listing{{&w.loose}, {&w.links}} // without links, and with
+	files, linked := slices.Grow(w.loose, w.count), w.linked
+	aliased := len(files)+len(linked) > 0
 	for _, l := range w.listed {
 		aliased = aliased || l.aliased || l.linked
 		if l.linked {
-			listed[1] = append(listed[1], l)
+			linked = append(linked, l.files...)
 		} else {
-			listed[0] = append(listed[0], l)
+			files = append(files, l.files...)
 		}
 	}
 	w.found.Aliased = w.found.Aliased || aliased
-	files := inOrder(make([]File, 0, w.count), listed[0])
+	slices.SortFunc(files, byPath)
 	if aliased {
+		slices.SortFunc(linked, byPath)
 		ids := make(map[fileID]bool, w.count)
 		seen := func(f File) bool {
 			id := fileID{f.Dev, f.Inode}
@@ -645,20 +644,10 @@ func (w *walker) unique() []File {
 			ids[id] = true
 			return was && f.Inode != 0
 		}
-		files = slices.DeleteFunc(append(files, inOrder(nil, listed[1])...), seen)
+		files = slices.DeleteFunc(append(files, linked...), seen)
 		slices.SortFunc(files, byPath)
 	}
 	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
-}
-
-// inOrder appends the files of the listings, ordered by path.
-func inOrder(files []File, listed []*listing) []File {
-	slices.SortFunc(listed, func(a, b *listing) int { return strings.Compare(a.prefix, b.prefix) })
-	for _, l := range listed {
-		files = append(files, l.files...)
-	}
-	slices.SortFunc(files, byPath) // the files of a directory and of those below it mingle
-	return files
 }
 
 // byPath orders files. Of several with a path, the plain one is the first.

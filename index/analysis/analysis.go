@@ -17,7 +17,10 @@
 // MaxTerm is cut, not omitted. The terms of a run never depend on the text around it.
 package analysis
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // MaxTerm is the longest term in bytes; a longer one is cut at the last rune boundary before.
 const MaxTerm = 64
@@ -323,4 +326,17 @@ func (w *mixed) send(term []byte, start, end int, form Form) {
 	}
 	w.tokens++
 	w.emit(Token{Term: term, Start: start, End: end, Form: form})
+}
+
+// WithoutCoveredSingles drops the single characters of a script without spaces that
+// a gram covers too: a query looks up what is more telling.
+func WithoutCoveredSingles(tokens []Token) []Token {
+	var kept []Token
+	for i, t := range tokens {
+		covers := func(o Token) bool { return o.Form == Gram && o.Start <= t.Start && t.End <= o.End }
+		if t.Form != Single || !slices.ContainsFunc(tokens[max(0, i-2):min(len(tokens), i+4)], covers) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }

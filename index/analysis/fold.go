@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"cmp"
+	"encoding/binary"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -90,35 +93,18 @@ func isUnspaced(r rune) bool {
 
 // isDiacritic reports whether folding drops r: the blocks of combining diacritical marks, and variation selectors.
 func isDiacritic(r rune) bool {
-	switch {
-	case 0x0300 <= r && r <= 0x036F, 0x1AB0 <= r && r <= 0x1AFF, 0x1DC0 <= r && r <= 0x1DFF,
-		0x20D0 <= r && r <= 0x20FF, 0xFE20 <= r && r <= 0xFE2F:
-		return true
-	case 0xFE00 <= r && r <= 0xFE0F, 0xE0100 <= r && r <= 0xE01EF:
-		return true
-	}
-	return false
+	return 0x0300 <= r && r <= 0x036F || 0x1AB0 <= r && r <= 0x1AFF || 0x1DC0 <= r && r <= 0x1DFF ||
+		0x20D0 <= r && r <= 0x20FF || 0xFE20 <= r && r <= 0xFE2F ||
+		0xFE00 <= r && r <= 0xFE0F || 0xE0100 <= r && r <= 0xE01EF
 }
+
+// plainLetters are those for letters that have no decomposition.
+var plainLetters = map[rune]string{'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ı': "i"}
 
 func foldCase(r rune) string {
 	// By way of the upper case, so that letters with two lower case forms (σ, ς) end as one.
-	switch r = unicode.ToLower(unicode.ToUpper(r)); r {
-	case 'ß', 'ẞ':
-		return "ss"
-	case 'æ':
-		return "ae"
-	case 'œ':
-		return "oe"
-	case 'ø':
-		r = 'o'
-	case 'ł':
-		r = 'l'
-	case 'đ':
-		r = 'd'
-	case 'ı':
-		r = 'i'
-	}
-	return string(r)
+	r = unicode.ToLower(unicode.ToUpper(r))
+	return cmp.Or(plainLetters[r], string(r))
 }
 
 // glyph is the folded form of a code point.
@@ -250,7 +236,8 @@ func (a *Analyzer) FoldText(text []byte) *Folded {
 			case isSpace:
 				f.add(" ", i, end, end-i == 1)
 			default:
-				f.add(p.fold, i, end, len(pieces) == 1 && len(p.fold) == end-i && runeLen(p.fold) == end-i)
+				_, size := utf8.DecodeRuneInString(p.fold)
+				f.add(p.fold, i, end, len(pieces) == 1 && len(p.fold) == end-i && size == end-i)
 			}
 			space = isSpace
 		}
@@ -269,12 +256,6 @@ func (f *Folded) widenSpace(end int) {
 	}
 	last.end--
 	f.spans = append(f.spans, span{at, last.end, end, false})
-}
-
-// runeLen is the length of the first rune of s.
-func runeLen(s string) int {
-	_, size := utf8.DecodeRuneInString(s)
-	return size
 }
 
 func isSpace(fold string) bool {
@@ -329,4 +310,115 @@ func (f *Folded) Source(start, end int) (int, int) {
 func (f *Folded) spanOf(at int) span {
 	i := sort.Search(len(f.spans), func(i int) bool { return f.spans[i].at > at })
 	return f.spans[max(i-1, 0)]
+}
+
+// Masks of eight bytes: the lowest and the highest bit of each.
+const (
+	eachByte  = 0x0101010101010101
+	highBits8 = 0x8080808080808080
+)
+
+// A Folder folds texts and reuses its memory. It is used by one goroutine.
+type Folder struct {
+	analyzer Analyzer
+	buf      []byte
+}
+
+// plainASCII maps ASCII letters to lower case, white space, NUL and all bytes outside of
+// ASCII to 0, and the rest of ASCII to itself.
+var plainASCII = func() (table [256]byte) {
+	for c := byte(1); c < utf8.RuneSelf; c++ {
+		switch {
+		case c == ' ' || '\t' <= c && c <= '\r':
+		case 'A' <= c && c <= 'Z':
+			table[c] = c + 'a' - 'A'
+		default:
+			table[c] = c
+		}
+	}
+	return table
+}()
+
+// Fold returns the Text of FoldText, faster: only characters outside of ASCII, and the
+// one before them, which may carry a mark, go through FoldText. The result is valid
+// until the next call.
+func (f *Folder) Fold(text []byte) []byte {
+	to := slices.Grow(f.buf[:0], len(text))
+	space := false
+	for i := 0; i < len(text); i++ {
+		if n := foldEight(&to, text[i:], space); n > 0 {
+			space = to[len(to)-1] == ' '
+			i += n - 1
+			continue
+		}
+		if plainASCII[text[i]] != 0 {
+			n := len(to)
+			end := i
+			for end < len(text) && plainASCII[text[end]] != 0 {
+				to = append(to, plainASCII[text[end]])
+				end++
+			}
+			if end < len(text) && text[end] >= utf8.RuneSelf {
+				to = to[:len(to)-1] // the last one may have a mark
+				end--
+			}
+			if space = space && len(to) == n; end > i {
+				i = end - 1
+				continue
+			}
+		}
+		c := text[i]
+		if i+1 < len(text) && text[i+1] >= utf8.RuneSelf || c >= utf8.RuneSelf {
+			start := i
+			for i+1 < len(text) && text[i+1] >= utf8.RuneSelf {
+				i++
+			}
+			some := f.analyzer.FoldText(text[start : i+1]).Text
+			if space && len(some) > 0 && some[0] == ' ' {
+				some = some[1:]
+			}
+			to = append(to, some...)
+			space = len(to) > 0 && to[len(to)-1] == ' '
+			continue
+		}
+		switch {
+		case c == ' ' || '\t' <= c && c <= '\r':
+			if space {
+				continue
+			}
+			c, space = ' ', true
+		default:
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			space = false
+		}
+		to = append(to, c)
+	}
+	f.buf = to
+	return to
+}
+
+// foldEight appends folded bytes of the text, eight at a time, as long as these are
+// ASCII, have no white space but single spaces, and are followed by ASCII. space says
+// that the text before ends with a space. It returns the number of bytes folded.
+func foldEight(to *[]byte, text []byte, space bool) int {
+	const blanks = ' ' * eachByte
+	n := 0
+	for ; n+9 <= len(text) && text[n+8] < utf8.RuneSelf; n += 8 {
+		w := binary.LittleEndian.Uint64(text[n:])
+		// With its high bit set, an ASCII byte keeps it through a subtraction of
+		// ' ' unless it is smaller.
+		if w&highBits8 != 0 || ^((w|highBits8)-blanks)&highBits8 != 0 {
+			break
+		}
+		spaces := ^((w ^ blanks | highBits8) - eachByte) & highBits8
+		if spaces&(spaces<<8) != 0 || space && spaces&0x80 != 0 {
+			break
+		}
+		space = spaces>>63 != 0
+		capitals := (w + ('\x80'-'A')*eachByte) &^ (w + ('\x80'-'Z'-1)*eachByte) & highBits8
+		*to = binary.LittleEndian.AppendUint64(*to, w|capitals>>2)
+	}
+	return n
 }

@@ -48,23 +48,18 @@ var made = []struct {
 	{0, Former + `/(root\.bolt|[0-9a-f]{12}\.zap)`},
 }
 
-// patterns has one expression for each kind.
-var patterns = sync.OnceValue(func() map[fs.FileMode]*regexp.Regexp {
-	paths := make(map[fs.FileMode][]string)
+// pattern matches the kind and the path of all that is made.
+var pattern = sync.OnceValue(func() *regexp.Regexp {
+	var all []string
 	for _, m := range made {
-		paths[m.kind] = append(paths[m.kind], m.paths)
+		all = append(all, fmt.Sprintf("%d (%s)", m.kind, m.paths))
 	}
-	all := make(map[fs.FileMode]*regexp.Regexp)
-	for kind, list := range paths {
-		all[kind] = regexp.MustCompile(`^(` + strings.Join(list, "|") + `)$`)
-	}
-	return all
+	return regexp.MustCompile(`^(` + strings.Join(all, "|") + `)$`)
 })
 
 // Owns reports whether pigrep makes something of this kind at a path in an index directory.
 func Owns(name string, mode fs.FileMode) bool {
-	pattern := patterns()[mode.Type()]
-	return pattern != nil && pattern.MatchString(name)
+	return pattern().MatchString(fmt.Sprintf("%d %s", mode.Type(), name))
 }
 
 // Remove removes what pigrep made at a path and below it. Anything else stays, and so do

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"unsafe"
 
@@ -66,8 +67,7 @@ func (t *Table) Len() int {
 }
 
 func (t *Table) number(i, field int) uint64 {
-	s := t.stamps[i*stampLen+field:]
-	return binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s[:8]), 8))
+	return binary.LittleEndian.Uint64([]byte(t.stamps[i*stampLen+field:])) // which copies nothing
 }
 
 func (t *Table) File(i int) uint32 { return uint32(t.number(i, stampFile)) }
@@ -196,15 +196,7 @@ func (t *Table) decode(i int, text string, s *session.Summary) {
 
 // Find returns the file at the path; ok is false if there is none.
 func (t *Table) Find(path string) (i int, ok bool) {
-	low, high := 0, t.Len()
-	for low < high {
-		if middle := int(uint(low+high) / 2); t.Path(middle) < path {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low, low < t.Len() && t.Path(low) == path
+	return sort.Find(t.Len(), func(i int) int { return strings.Compare(path, t.Path(i)) })
 }
 
 // With returns the table with these summaries in place of those of the same

@@ -323,8 +323,7 @@ type Postings struct {
 	segment    *Segment
 	deleted    []uint64  // of the segment
 	least      uint32    // that the next document can be
-	single     bool      // the only document of a list was returned
-	only       [3]uint32 // the memory of a block of one
+	only       [3]uint32 // the document of a list of one, its frequency and length
 	err        error
 }
 
@@ -337,8 +336,11 @@ var postingsBlocks = sync.Pool{New: func() any { return new(postingsBlock) }}
 
 func newPostings(l list, s *Segment) Postings {
 	p := Postings{list: l, segment: s, deleted: s.deletedBits()}
-	if l.docs != nil {
+	switch {
+	case l.docs != nil:
 		p.iterate(new(roaring.ManyIntIterator))
+	case !l.none:
+		p.only, p.have = [3]uint32{l.doc, 1, l.length}, p.count() // without a block
 	}
 	return p
 }
@@ -377,7 +379,7 @@ func (p *Postings) Next() (doc, freq, length uint32, ok bool) {
 	i := p.next
 	p.next++
 	if p.block == nil {
-		return p.list.doc, 1, p.list.length, true
+		return p.only[0], p.only[1], p.only[2], true
 	}
 	return p.block.docs[i&255], p.block.freqs[i&255], p.block.lengths[i&255], true
 }
@@ -391,7 +393,6 @@ func (p *Postings) NextBlock() (docs, freqs, lengths []uint32) {
 	from, to := p.next, p.have
 	p.next = to
 	if p.block == nil {
-		p.only = [3]uint32{p.list.doc, 1, p.list.length}
 		return p.only[:1], p.only[1:2], p.only[2:]
 	}
 	return p.block.docs[from:to], p.block.freqs[from:to], p.block.lengths[from:to]
@@ -402,15 +403,9 @@ func (p *Postings) Err() error { return p.err }
 
 // fill decodes the next block and reports whether there is any.
 func (p *Postings) fill() bool {
-	p.next = 0
+	p.next, p.have = 0, 0
 	if p.docs == nil {
-		// A single document is returned without a block.
-		p.have = 0
-		if p.list.docs == nil && !p.single {
-			p.single = true
-			p.have = p.count()
-		}
-		return p.have > 0
+		return false
 	}
 	if p.block == nil {
 		p.block = postingsBlocks.Get().(*postingsBlock)
