@@ -235,7 +235,7 @@ func (s *Scanner) Text(v Value) []byte {
 	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
 		return raw[:len(raw):len(raw)]
 	}
-	return s.arena.keep(appendDecoded(s.arena.room(len(raw)+decodeSlack), raw))
+	return s.Keep(appendDecoded(s.Room(len(raw)), raw))
 }
 
 // decoded returns the text of a string that the check decoded.
