@@ -55,6 +55,16 @@ func (b *Builder) Begin(line Line, v jsonl.Value) *session.Entry {
 // Miss records a value that no rule covers.
 func (b *Builder) Miss(v jsonl.Value) { b.Unknown = append(b.Unknown, Unknown{Value: v}) }
 
+// MissOthers records the members that no rule covers: those that are neither in the set nor among
+// the names.
+func (b *Builder) MissOthers(all jsonl.Fields, known Keys, names ...string) {
+	for _, m := range all {
+		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
+			b.Miss(m.Val)
+		}
+	}
+}
+
 // Part adds a part with the text of a string, and returns that text. A value of another
 // shape is unknown.
 func (b *Builder) Part(kind session.Kind, v jsonl.Value) []byte {

@@ -141,7 +141,7 @@ func (p *parser) readQueue() {
 	e, m, content := &p.Entry, &p.memo, p.all.Find("content")
 	operation := p.JSON.Name(p.all.Find("operation"))
 	e.CustomType = operation
-	p.notKnown(p.all, lineKeys, "operation", "content")
+	p.MissOthers(p.all, lineKeys, "operation", "content")
 	switch operation {
 	case "enqueue":
 		p.readBlocks(content, session.KindPrompt)
@@ -177,7 +177,7 @@ func (p *parser) readQueued(all jsonl.Fields) {
 		p.readBlocks(v, session.KindPrompt)
 		p.writeUser()
 	}
-	p.notKnown(all, queuedKeys)
+	p.MissOthers(all, queuedKeys)
 	p.shadow(true)
 }
 

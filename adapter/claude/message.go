@@ -43,12 +43,12 @@ type call struct {
 func (p *parser) readMessage(typ string) {
 	e, v := &p.Entry, p.all.Find("message")
 	e.Type = session.TypeMessage
-	p.notKnown(p.all, messageLineKeys)
+	p.MissOthers(p.all, messageLineKeys)
 	p.message = p.JSON.Fields(v)
 	if p.JSON.Kind(v) != '{' && !v.Empty() {
 		p.Miss(v)
 	}
-	p.notKnown(p.message, messageKeys)
+	p.MissOthers(p.message, messageKeys)
 	content := p.message.Find("content")
 	if typ == lineAssistant {
 		e.Role = session.RoleAssistant
@@ -133,7 +133,7 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.JSON.String(all.Find("tool_use_id")), value: all.Find("content")})
 		known = blockKeys["tool_result"]
 	}
-	p.notKnown(all, known)
+	p.MissOthers(all, known)
 }
 
 // isResult reports whether a block of this type is the result of a tool that the provider
@@ -160,11 +160,11 @@ func (p *parser) readResult(all jsonl.Fields) {
 		case typ == "text":
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("text")})
 			p.notePartial(fields.Find("text"))
-			p.notKnown(fields, blockKeys["text"])
+			p.MissOthers(fields, blockKeys["text"])
 		case typ == "image" && p.readImage(fields.Find("source")):
 		case typ == "tool_reference":
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("tool_name")})
-			p.notKnown(fields, nil, "type", "tool_name")
+			p.MissOthers(fields, nil, "type", "tool_name")
 		default:
 			p.Unknown = append(p.Unknown, adapter.Unknown{Value: list.Val, Block: true})
 		}

@@ -169,11 +169,11 @@ func (p *parser) read() {
 	case lineQueue:
 		p.readQueue()
 	case lineSnapshot: // the names of files that calls name
-		p.notKnown(p.all, lineKeys, "snapshot")
+		p.MissOthers(p.all, lineKeys, "snapshot")
 	case lineTag:
 		e.Type, e.Label = session.TypeLabel, p.JSON.String(p.all.Find("tag"))
 		p.Part(session.KindLabel, p.all.Find("tag"))
-		p.notKnown(p.all, lineKeys, "tag")
+		p.MissOthers(p.all, lineKeys, "tag")
 	default:
 		if t, ok := titleLines[typ]; ok {
 			p.readTitle(t.key, t.rank)
@@ -202,13 +202,13 @@ func (p *parser) readTitle(key string, rank uint8) {
 	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.JSON.String(name), rank
 	e.TargetID = p.JSON.String(p.all.Find("leafUuid"))
 	p.Part(session.KindTitle, name)
-	p.notKnown(p.all, lineKeys, key)
+	p.MissOthers(p.all, lineKeys, key)
 }
 
 // readAttachment reads what Claude Code attached to a prompt.
 func (p *parser) readAttachment() {
 	e, v := &p.Entry, p.all.Find("attachment")
-	p.notKnown(p.all, lineKeys, "attachment")
+	p.MissOthers(p.all, lineKeys, "attachment")
 	all := p.JSON.Fields(v)
 	e.CustomType = p.JSON.Name(all.Find("type"))
 	if e.CustomType == "queued_command" {
@@ -225,7 +225,7 @@ func (p *parser) readAttachment() {
 // readProgress reads what a tool said while it ran.
 func (p *parser) readProgress() {
 	all := p.JSON.Fields(p.all.Find("data"))
-	p.notKnown(p.all, lineKeys, "data")
+	p.MissOthers(p.all, lineKeys, "data")
 	p.Entry.CustomType = p.JSON.Name(all.Find("type"))
 	skip := ""
 	if !all.Find("message").Empty() {
@@ -246,7 +246,7 @@ func (p *parser) readSystem() {
 	case e.CustomType == "local_command" && p.JSON.Kind(content) == '"':
 		p.readTexts(content)
 		p.writeUser()
-		p.notKnown(p.all, lineKeys, "content")
+		p.MissOthers(p.all, lineKeys, "content")
 		return
 	case e.CustomType == "compact_boundary":
 		e.Type = session.TypeCompaction

@@ -13,16 +13,6 @@ import (
 // keeps its number: the content, block by block; then other; then details, which are left
 // out if they are not wanted.
 
-// notKnown records the members that no rule covers: those that are neither in the set nor
-// among the names.
-func (p *parser) notKnown(all jsonl.Fields, known adapter.Keys, names ...string) {
-	for _, m := range all {
-		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
-			p.Miss(m.Val)
-		}
-	}
-}
-
 // restOf adds one part with the text of a value and the strings of the members of an
 // object, except those in the set or among the names.
 func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, known adapter.Keys, names ...string) {

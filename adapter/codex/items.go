@@ -23,7 +23,7 @@ func (p *parser) readItem() {
 		p.readTexts(session.KindThinking, ofThought, all.Find("content"))
 		if len(e.Parts) == 0 { // it is encrypted
 			e.Type, e.Role = p.typ, ""
-			p.notKnown(all)
+			p.MissOthers(all, knownKeys)
 			return
 		}
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call":
@@ -43,7 +43,7 @@ func (p *parser) readItem() {
 		p.leavesOf(session.KindOther, all, nil)
 		return
 	}
-	p.notKnown(all)
+	p.MissOthers(all, knownKeys)
 	p.group()
 	if !p.Sparse {
 		if len(p.said) > 0 {

@@ -144,12 +144,3 @@ func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known adapter.Key
 	}
 	return p.AddLeaves(kind, p.values, nil)
 }
-
-// notKnown records the members of an item that no rule covers.
-func (p *parser) notKnown(all jsonl.Fields) {
-	for _, m := range all {
-		if !knownKeys[string(m.Key)] {
-			p.Miss(m.Val)
-		}
-	}
-}

@@ -18,7 +18,7 @@ var textOfRole = map[string]session.Kind{
 }
 
 // textless are the members of such a message that have no text, if the role has them.
-var textless = keys("id timestamp provider model api usage stopReason responseId responseModel thinkingLevel isError toolName toolCallId durationMs")
+var textless = adapter.NewKeys("id timestamp provider model api usage stopReason responseId responseModel thinkingLevel isError toolName toolCallId durationMs")
 
 // countMessage reads a message, and reports whether it could.
 func (p *parser) countMessage(line adapter.Line, emit func(*session.Entry)) bool {
@@ -74,7 +74,7 @@ func (p *parser) countBody(w *jsonl.Walk) bool {
 			}
 		case string(key) == "details" && details.Empty():
 			details = w.Value()
-		case textless.has(key) && (messageKeys.has(key) || keysOfRole[e.Role].has(key)):
+		case textless.Has(key) && keysOfRole[e.Role].Has(key):
 			w.Value()
 		default:
 			return false

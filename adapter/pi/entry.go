@@ -34,67 +34,50 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 	case "fact", "value", "lane":
 		p.fact(all, kind)
 	case "record", "list", "usage":
-		p.notKnown(all, isFourthKey)
+		p.MissOthers(all, entryKeys, fourthNames...)
 	default:
 		own, known := keysOfType[e.Type]
-		if !known && p.readFamily(all) {
-			break
+		if !known {
+			if p.readFamily(all) {
+				break
+			}
+			own = entryKeys
 		}
-		p.notKnown(all, func(key []byte) bool {
-			return entryKeys.has(key) || own.has(key) || kind != "" && fourthKeys.has(key)
-		})
+		var more []string
+		if kind != "" {
+			more = fourthNames
+		}
+		p.MissOthers(all, own, more...)
 		p.readType(all)
 	}
-	p.other()
-}
-
-// notKnown records the values that no rule covers.
-func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
-	for k := range all {
-		if !isKnown(all[k].Key) {
-			p.Unknown = append(p.Unknown, adapter.Unknown{Value: all[k].Val})
-		}
-	}
-}
-
-// keySet is a set of the keys of members. They are too few for a map to be faster.
-type keySet []string
-
-func keys(names string) keySet { return strings.Fields(names) }
-
-func (s keySet) has(key []byte) bool {
-	for _, name := range s {
-		if name == string(key) {
-			return true
-		}
-	}
-	return false
+	p.SortUnknown()
+	p.leafPart(session.KindOther, p.Unknown, nil)
 }
 
 // Keys that rules cover, in objects of every type and in those of one.
 var (
-	entryKeys   = keys("type id parentId timestamp")
-	fourthKeys  = keys("kind seq lane") // of lines in the fourth format
-	messageKeys = keys("role id timestamp content details")
-	blockKeys   = keys("type id")
+	entryKeys   = adapter.NewKeys("type id parentId timestamp")
+	fourthNames = []string{"kind", "seq", "lane"} // of lines in the fourth format
+	messageKeys = adapter.NewKeys("role id timestamp content details")
+	blockKeys   = adapter.NewKeys("type id")
 
-	nestedKeys     = keys("id name arguments status durationMs argumentsBytes")
-	attachmentKeys = keys("id type fileName mimeType size content extractedText preview")
+	nestedKeys     = adapter.NewKeys("id name arguments status durationMs argumentsBytes")
+	attachmentKeys = adapter.NewKeys("id type fileName mimeType size content extractedText preview")
 
-	mentionKeys = keys("path content lineCount byteSize contentHash skippedReason image")
+	mentionKeys = adapter.NewKeys("path content lineCount byteSize contentHash skippedReason image")
 
-	metaKeys   = keys("provider modelId model thinkingLevel note activeToolNames kind usage role resolvedModelIsFallback configured purpose")
-	keysOfType = map[string]keySet{
-		session.TypeMessage: keys("message terminate"),
-		session.TypeCompaction: keys("summary shortSummary details systemMessage firstKeptEntryId firstKeptEntryIndex tokensBefore fromHook usage " +
-			"tokensAfter method providerReplayThroughEntryId preserveData fromExtension"),
-		session.TypeBranchSummary: keys("summary details fromId fromHook usage"),
-		session.TypeCustom:        keys("customType data"),
-		session.TypeCustomMessage: keys("customType content details display attribution"),
-		session.TypeContextEdit:   keys("targetId replacement"),
-		session.TypeLabel:         keys("targetId label"),
-		session.TypeSessionInfo:   keys("name"),
-		session.TypeLeaf:          keys("targetId"),
+	metaKeys   = adapter.NewKeys("provider modelId model thinkingLevel note activeToolNames kind usage role resolvedModelIsFallback configured purpose", entryKeys)
+	keysOfType = map[string]adapter.Keys{
+		session.TypeMessage: adapter.NewKeys("message terminate", entryKeys),
+		session.TypeCompaction: adapter.NewKeys("summary shortSummary details systemMessage firstKeptEntryId firstKeptEntryIndex tokensBefore fromHook usage "+
+			"tokensAfter method providerReplayThroughEntryId preserveData fromExtension", entryKeys),
+		session.TypeBranchSummary: adapter.NewKeys("summary details fromId fromHook usage", entryKeys),
+		session.TypeCustom:        adapter.NewKeys("customType data", entryKeys),
+		session.TypeCustomMessage: adapter.NewKeys("customType content details display attribution", entryKeys),
+		session.TypeContextEdit:   adapter.NewKeys("targetId replacement", entryKeys),
+		session.TypeLabel:         adapter.NewKeys("targetId label", entryKeys),
+		session.TypeSessionInfo:   adapter.NewKeys("name", entryKeys),
+		session.TypeLeaf:          adapter.NewKeys("targetId", entryKeys),
 		typeModelChange:           metaKeys,
 		typeThinkingChange:        metaKeys,
 		typeUsage:                 metaKeys,
@@ -102,28 +85,28 @@ var (
 		typeActiveToolsChange:     metaKeys,
 	}
 
-	customKeys  = keys("customType display")
-	summaryKeys = keys("summary fromId tokensBefore")
-	keysOfRole  = map[string]keySet{
-		session.RoleUser: keys("attachments attribution"),
-		session.RoleAssistant: keys("provider model errorMessage api usage stopReason rawStopReason responseId " +
-			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs providerPayload"),
-		session.RoleToolResult:        keys("isError nestedCalls toolName toolCallId durationMs usage"),
-		session.RoleShell:             keys("command code output exitCode cancelled truncated fullOutputPath excludeFromContext"),
-		roleMention:                   keys("files"),
+	customKeys  = adapter.NewKeys("customType display", messageKeys)
+	summaryKeys = adapter.NewKeys("summary fromId tokensBefore", messageKeys)
+	keysOfRole  = map[string]adapter.Keys{
+		session.RoleUser: adapter.NewKeys("attachments attribution", messageKeys),
+		session.RoleAssistant: adapter.NewKeys("provider model errorMessage api usage stopReason rawStopReason responseId "+
+			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs providerPayload", messageKeys),
+		session.RoleToolResult:        adapter.NewKeys("isError nestedCalls toolName toolCallId durationMs usage", messageKeys),
+		session.RoleShell:             adapter.NewKeys("command code output exitCode cancelled truncated fullOutputPath excludeFromContext", messageKeys),
+		roleMention:                   adapter.NewKeys("files", messageKeys),
 		session.RoleCustom:            customKeys,
 		session.RoleHook:              customKeys,
 		session.RoleCompactionSummary: summaryKeys,
 		session.RoleBranchSummary:     summaryKeys,
 	}
 
-	keysOfBlock = map[string]keySet{
-		"text":     keys("text textSignature"),
-		"thinking": keys("thinking thinkingSignature redacted"),
-		"image":    keys("mimeType"), // and data, if it is a string
+	keysOfBlock = map[string]adapter.Keys{
+		"text":     adapter.NewKeys("text textSignature", blockKeys),
+		"thinking": adapter.NewKeys("thinking thinkingSignature redacted", blockKeys),
+		"image":    adapter.NewKeys("mimeType", blockKeys), // and data, if it is a string
 
-		"redactedThinking": keys("data"),
-		"toolCall":         keys("name arguments thoughtSignature partialJson partialArgs streamIndex intent"),
+		"redactedThinking": adapter.NewKeys("data", blockKeys),
+		"toolCall":         adapter.NewKeys("name arguments thoughtSignature partialJson partialArgs streamIndex intent", blockKeys),
 	}
 )
 
@@ -186,7 +169,7 @@ func (p *parser) readReplacement(v jsonl.Value) {
 		return
 	}
 	all := p.JSON.Fields(v)
-	p.notKnown(all, func(key []byte) bool { return string(key) == "content" })
+	p.MissOthers(all, nil, "content")
 	p.readContent(all.Find("content"))
 	p.writeBlocks(session.KindNote)
 }
@@ -262,10 +245,10 @@ const (
 
 // stateTypes are lines that say what holds from there on. Their texts are data about the
 // session.
-var stateTypes = keys("mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection")
+var stateTypes = adapter.NewKeys("mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection")
 
 // ownHeaderKeys are members of the header that only oh-my-pi writes.
-var ownHeaderKeys = keys("titleSource additionalDirectories previousSessionFiles providerPromptCacheKey")
+var ownHeaderKeys = adapter.NewKeys("titleSource additionalDirectories previousSessionFiles providerPromptCacheKey")
 
 // readFamily reads the members of a line that pi does not write, and reports whether it is one.
 func (p *parser) readFamily(all jsonl.Fields) bool {
@@ -287,7 +270,7 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 	case e.Type == typeSessionInit:
 		p.Part(session.KindSystem, all.Find("systemPrompt"))
 		p.memberTexts(session.KindData, all, "systemPrompt")
-	case stateTypes.has([]byte(e.Type)):
+	case stateTypes[e.Type]:
 		p.memberTexts(session.KindMeta, all, "")
 	default:
 		return false
@@ -299,7 +282,7 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 func (p *parser) memberTexts(kind session.Kind, all jsonl.Fields, except string) {
 	var values []adapter.Unknown
 	for _, m := range all {
-		if !entryKeys.has(m.Key) && string(m.Key) != except {
+		if !entryKeys.Has(m.Key) && string(m.Key) != except {
 			values = append(values, adapter.Unknown{Value: m.Val})
 		}
 	}
@@ -326,7 +309,7 @@ func (p *parser) readMentions(v jsonl.Value) {
 		all := p.JSON.Fields(files.Val)
 		image := p.JSON.Fields(all.Find("image"))
 		p.addFile(p.JSON.Text(all.Find("path")), p.JSON.Text(all.Find("content")), image.Find("mimeType"), image.Find("data"))
-		p.notKnown(all, mentionKeys.has)
+		p.MissOthers(all, mentionKeys)
 	}
 }
 
@@ -335,7 +318,7 @@ func wroteByOhMyPi(json *jsonl.Scanner, all jsonl.Fields) bool {
 	if json.Name(all.Find("type")) == typeTitle {
 		return json.Kind(all.Find("title")) == '"' && json.Kind(all.Find("pad")) == '"'
 	}
-	return slices.ContainsFunc(all, func(m jsonl.Field) bool { return ownHeaderKeys.has(m.Key) })
+	return slices.ContainsFunc(all, func(m jsonl.Field) bool { return ownHeaderKeys.Has(m.Key) })
 }
 
 // The fourth format is that of the agent library. Each line has a kind, and lines
@@ -356,9 +339,6 @@ func fourthKind(typ, kind string) string {
 	}
 	return ""
 }
-
-// isFourthKey reports whether lines of every kind have this key.
-func isFourthKey(key []byte) bool { return entryKeys.has(key) || fourthKeys.has(key) }
 
 // isTransaction reports whether v is an array of lines in the fourth format.
 func (p *parser) isTransaction(v jsonl.Value) bool {
@@ -395,6 +375,6 @@ func (p *parser) fact(all jsonl.Fields, kind string) {
 		e.Type = session.TypeLabel
 		p.label(all.Find("key"), all.Find("value"))
 	default:
-		p.notKnown(all, isFourthKey)
+		p.MissOthers(all, entryKeys, fourthNames...)
 	}
 }

@@ -138,11 +138,11 @@ func (p *parser) readBlock(v jsonl.Value) {
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}
-	own := keysOfBlock[typ]
-	isImage := typ == "image" && p.JSON.Kind(all.Find("data")) == '"'
-	p.notKnown(all, func(key []byte) bool {
-		return blockKeys.has(key) || own.has(key) || isImage && string(key) == "data"
-	})
+	var data []string
+	if typ == "image" && p.JSON.Kind(all.Find("data")) == '"' {
+		data = []string{"data"}
+	}
+	p.MissOthers(all, keysOfBlock[typ], data...)
 }
 
 // readCall reads a call of a tool. A nested one was made by another tool.
@@ -162,7 +162,7 @@ func (p *parser) readNested(v jsonl.Value) {
 		return
 	}
 	all := p.JSON.Fields(v)
-	p.notKnown(all, func(key []byte) bool { return string(key) == "calls" })
+	p.MissOthers(all, nil, "calls")
 	for calls := p.JSON.Elements(all.Find("calls")); calls.Next(); {
 		if p.JSON.Kind(calls.Val) != '{' {
 			p.Miss(calls.Val)
@@ -170,7 +170,7 @@ func (p *parser) readNested(v jsonl.Value) {
 		}
 		call := p.JSON.Fields(calls.Val)
 		p.readCall(call, true)
-		p.notKnown(call, nestedKeys.has)
+		p.MissOthers(call, nestedKeys)
 	}
 }
 
@@ -180,7 +180,7 @@ func (p *parser) readAttachments(v jsonl.Value) {
 	for files := p.JSON.Elements(v); files.Next(); {
 		all := p.JSON.Fields(files.Val)
 		p.addFile(p.JSON.Text(all.Find("fileName")), p.JSON.Text(all.Find("extractedText")), all.Find("mimeType"), all.Find("content"))
-		p.notKnown(all, attachmentKeys.has)
+		p.MissOthers(all, attachmentKeys)
 	}
 }
 

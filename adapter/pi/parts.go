@@ -13,8 +13,11 @@ import (
 func (p *parser) writeMessage(m *message) {
 	p.writeBlocks(m.kind)
 	known := len(p.Unknown)
-	own := keysOfRole[m.role]
-	p.notKnown(m.fields, func(key []byte) bool { return messageKeys.has(key) || own.has(key) })
+	own, ok := keysOfRole[m.role]
+	if !ok {
+		own = messageKeys
+	}
+	p.MissOthers(m.fields, own)
 	switch m.role {
 	case session.RoleUser:
 		p.Entry.UserText = string(p.Prompt)
@@ -163,12 +166,6 @@ func (p *parser) strings(kind session.Kind, v jsonl.Value) {
 	if !v.Empty() {
 		p.leafPart(kind, []adapter.Unknown{{Value: v}}, nil)
 	}
-}
-
-// other adds the strings that no rule covers, in file order.
-func (p *parser) other() {
-	p.SortUnknown()
-	p.leafPart(session.KindOther, p.Unknown, nil)
 }
 
 // leafPart adds one part with the strings of the values, except those that a held
