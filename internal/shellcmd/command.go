@@ -525,11 +525,7 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 }
 
 func join(words []word) string {
-	text := make([]string, len(words))
-	for i, w := range words {
-		text[i] = w.text
-	}
-	return strings.Join(text, " ")
+	return strings.Join(lists.Map(words, func(w word) string { return w.text }), " ")
 }
 
 func firstArgument(args []string) string {
@@ -544,19 +540,9 @@ func firstArgument(args []string) string {
 	return ""
 }
 
-func isAssignment(s string) bool {
-	name, _, ok := strings.Cut(s, "=")
-	if !ok || name == "" {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}
+var assignment = compiled(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+func isAssignment(s string) bool { return assignment().MatchString(s) }
 
 // label is the name under which a command counts: its program, and the subcommand
 // if it has one.

@@ -48,10 +48,11 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 	}
 	c := &d.commands[len(d.commands)-1] // of those that run one another, the last does it
 	resolved := func(name string) string { return Resolve(name, c.dir) }
-	plain := plainArgs(c.args)
+	plain := slices.DeleteFunc(slices.Clone(c.args), func(a string) bool { return a == "" || a[0] == '-' })
 	switch label := c.label(); {
 	case label == "cat" && heredoc != "" && len(plain) == 0 && len(written) > 0:
-		d.effects = append(d.effects, Effect{Path: resolved(written[len(written)-1]), Text: heredoc, Append: appends(s)})
+		appends := slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob })
+		d.effects = append(d.effects, Effect{Path: resolved(written[len(written)-1]), Text: heredoc, Append: appends})
 	case label == "tee" && heredoc != "":
 		for _, name := range plain {
 			d.effects = append(d.effects, Effect{Path: resolved(name), Text: heredoc, Append: slices.Contains(c.args, "-a")})
@@ -67,19 +68,6 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 	case label == "sed":
 		d.effects = append(d.effects, swaps(c)...)
 	}
-}
-
-func appends(s *syntax.Stmt) bool {
-	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob })
-}
-
-func plainArgs(args []string) (plain []string) {
-	for _, a := range args {
-		if a != "" && a[0] != '-' {
-			plain = append(plain, a)
-		}
-	}
-	return plain
 }
 
 // nextSwap matches what is between an expression and the next one.

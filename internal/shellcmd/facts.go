@@ -143,7 +143,8 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		fact.Shell = true
 		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
 	} else {
-		fact.Line, fact.Cut = line(c.Text, MaxLine)
+		fact.Line, fact.Cut = cut(c.Text, MaxLine)
+		fact.Line = strings.ReplaceAll(fact.Line, "\n", " ")
 		fact.Search = isSearch(c.Tool, c.Text)
 	}
 	for _, use := range c.Files {
@@ -186,7 +187,10 @@ func (o *Folder) command(fact *session.CallFact) {
 			numbers[i] = len(fact.Programs)
 			fact.Programs = append(fact.Programs, o.name(c.label()))
 		}
-		fact.Search = fact.Search || c.searches()
+		if c.program == ownName {
+			first := firstArgument(c.args)
+			fact.Search = fact.Search || first != "" && !slices.Contains(noSearch, first)
+		}
 	}
 	fact.Blamed = d.blamed(numbers)
 }
@@ -247,25 +251,10 @@ func (o *Folder) tool(s string) string { return o.name(session.Cut(s, maxTool)) 
 // cut returns the first n bytes of a text at most, and whether it cut any.
 func cut(text []byte, n int) (string, bool) { return string(session.Cut(text, n)), len(text) > n }
 
-// line is cut for arguments. It joins their lines with spaces.
-func line(text []byte, n int) (string, bool) {
-	short, more := cut(text, n)
-	if bytes.IndexByte(text, '\n') >= 0 {
-		short = strings.ReplaceAll(short, "\n", " ")
-	}
-	return short, more
-}
-
 const ownName = "pigrep"
 
-// noSearch are the commands of this program that print nothing of sessions.
+// noSearch are the commands of this program that do not print what past sessions say.
 var noSearch = []string{"index", "watch", "status", "doctor", "config", "init", "completion", "version", "help", "skill", "mcp"}
-
-// searches reports whether the command prints what past sessions say.
-func (c *command) searches() bool {
-	first := firstArgument(c.args)
-	return c.program == ownName && first != "" && !slices.Contains(noSearch, first)
-}
 
 // packageTools are the tools that the package for pi adds, which run this program.
 var packageTools = []string{"session_search", "session_read"}

@@ -108,12 +108,7 @@ func (c *command) values(flag string) (list []string) {
 }
 
 func isLetters(s string) bool {
-	for i := range len(s) {
-		if b := s[i] | 0x20; b < 'a' || b > 'z' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
 }
 
 // fetch records the files that curl and wget send and save.
@@ -281,15 +276,4 @@ func isOutside(file, dir, cwd string) bool {
 	rest, ok := strings.CutPrefix(full, cwd)
 	inside := ok && (rest == "" || rest[0] == '/')
 	return !inside && (!windows || full[1] == ':') && !harmless().MatchString(full)
-}
-
-// enter returns the directory after cd, "" if it cannot be known.
-func enter(dir, to string) string {
-	switch {
-	case to == "":
-		return Resolve("~", dir)
-	case to == "-", strings.ContainsAny(to, "$*?"), dir == "" && !isAbsolute(slashed(to)):
-		return ""
-	}
-	return Resolve(to, dir)
 }

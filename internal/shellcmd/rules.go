@@ -113,17 +113,8 @@ var Rules = sync.OnceValue(func() (rules []Rule) {
 
 // set sets a property.
 func (m *Match) set(name, value string, _ bool) {
+	lists := map[string]*[]string{"sub": &m.Sub, "flags": &m.Flags, "without": &m.Without, "by": &m.By, "after": &m.After}
 	switch name {
-	case "sub":
-		m.Sub = names(value)
-	case "flags":
-		m.Flags = names(value)
-	case "without":
-		m.Without = names(value)
-	case "by":
-		m.By = names(value)
-	case "after":
-		m.After = names(value)
 	case "args":
 		m.Args = compiled(value)
 	case "code":
@@ -132,6 +123,8 @@ func (m *Match) set(name, value string, _ bool) {
 		m.None = true
 	case "saved":
 		m.Saved = true
+	default:
+		*lists[name] = names(value)
 	}
 }
 
@@ -245,27 +238,39 @@ type ruleMatch struct {
 	*Match
 }
 
-// byName indexes the patterns by program name. Names that end with a star are in
-// prefixes, without the star.
-var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
-	names, prefixes = make(map[string][]ruleMatch), make(map[string][]ruleMatch)
+// ruleIndex has what is looked for in all rules.
+type ruleIndex struct {
+	names, prefixes map[string][]ruleMatch // the patterns by program name; prefixes have those that end with a star, without it
+	outside         RuleSet                // match any file written outside
+	escapes         RuleSet                // match any call that asks to leave the sandbox
+}
+
+var indexed = sync.OnceValue(func() ruleIndex {
+	x := ruleIndex{names: make(map[string][]ruleMatch), prefixes: make(map[string][]ruleMatch)}
 	for r := range Rules() {
-		for i := range Rules()[r].Program {
-			m := ruleMatch{r, &Rules()[r].Program[i]}
+		rule := &Rules()[r]
+		for i := range rule.Program {
+			m := ruleMatch{r, &rule.Program[i]}
 			for _, name := range m.Names {
 				if prefix, ok := strings.CutSuffix(name, "*"); ok {
-					prefixes[prefix] = append(prefixes[prefix], m)
+					x.prefixes[prefix] = append(x.prefixes[prefix], m)
 				} else {
-					names[name] = append(names[name], m)
+					x.names[name] = append(x.names[name], m)
 				}
 			}
 		}
+		if slices.ContainsFunc(rule.Files, func(m FileMatch) bool { return m.Outside }) {
+			x.outside |= 1 << r
+		}
+		if rule.Escapes {
+			x.escapes |= 1 << r
+		}
 	}
-	return names, prefixes
+	return x
 })
 
 func (f *found) matchPrograms(commands []command) {
-	names, prefixes := byName()
+	x := indexed()
 	for i := range commands {
 		c := &commands[i]
 		try := func(list []ruleMatch) {
@@ -276,8 +281,8 @@ func (f *found) matchPrograms(commands []command) {
 			}
 		}
 		name := strings.ToLower(interpreterOf(c.program)) // PowerShell ignores case
-		try(names[name])
-		for prefix, list := range prefixes {
+		try(x.names[name])
+		for prefix, list := range x.prefixes {
 			if strings.HasPrefix(name, prefix) {
 				try(list)
 			}
@@ -300,52 +305,30 @@ func (m *Match) clause(c *command) string {
 	return c.clause.statement
 }
 
-// fileMatcher matches files against the rules. It remembers results: most files
-// occur many times.
-type fileMatcher struct {
-	known map[namedFile]RuleSet
-}
-
 type namedFile struct {
 	path  string
 	write bool
 }
 
-// match returns the rules that a file matches when a program that runs in dir
+// file returns the rules that a file matches when a program that runs in dir
 // reads or writes it, in a session with the working directory cwd.
-func (f *fileMatcher) match(file, dir, cwd string, write bool) RuleSet {
-	set := f.named(file, write)
+func (v *Evaluator) file(file, dir, cwd string, write bool) RuleSet {
+	set := v.named(file, write)
 	if write && isOutside(file, dir, cwd) {
-		outside, _ := wideRules()
-		set |= outside
+		set |= indexed().outside
 	}
 	return set
 }
 
-// wideRules are the rules that match any file written outside, and those that match any call
-// which asks to leave the sandbox.
-var wideRules = sync.OnceValues(func() (outside, escape RuleSet) {
-	for r := range Rules() {
-		for _, m := range Rules()[r].Files {
-			if m.Outside {
-				outside |= 1 << r
-			}
-		}
-		if Rules()[r].Escapes {
-			escape |= 1 << r
-		}
-	}
-	return outside, escape
-})
-
-// named returns the rules that match the path alone.
-func (f *fileMatcher) named(file string, write bool) RuleSet {
+// named returns the rules that match the path alone. It remembers results: most files occur
+// many times.
+func (v *Evaluator) named(file string, write bool) RuleSet {
 	key := namedFile{file, write}
-	if set, ok := f.known[key]; ok {
+	if set, ok := v.files[key]; ok {
 		return set
 	}
-	if f.known == nil || len(f.known) >= mostNames {
-		f.known = make(map[namedFile]RuleSet)
+	if len(v.files) >= mostNames {
+		clear(v.files)
 	}
 	set, name := RuleSet(0), slashed(file)
 	for r := range Rules() {
@@ -356,7 +339,7 @@ func (f *fileMatcher) named(file string, write bool) RuleSet {
 		}
 	}
 	key.path = strings.Clone(file)
-	f.known[key] = set
+	v.files[key] = set
 	return set
 }
 
@@ -400,11 +383,13 @@ const maxClause = 400
 // Evaluator finds the rules that calls match. It is not safe for concurrent use.
 type Evaluator struct {
 	d     *dissector
-	files fileMatcher
-	found found // of the last call
+	files map[namedFile]RuleSet // that are known
+	found found                 // of the last call
 }
 
-func NewEvaluator() *Evaluator { return &Evaluator{d: newDissector()} }
+func NewEvaluator() *Evaluator {
+	return &Evaluator{d: newDissector(), files: make(map[namedFile]RuleSet)}
+}
 
 // Rules returns the rules that a call matches where the working directory is cwd. The
 // command is the full shell command of the call; it is ignored if the call runs none, or one
@@ -414,19 +399,18 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 	f.set = 0
 	if c.Escapes {
 		clause, _, _ := strings.Cut(cmp.Or(command, c.Line), "\n")
-		_, escapes := wideRules()
-		f.add(escapes, clause)
+		f.add(indexed().escapes, clause)
 	}
 	if c.Shell && c.Dialect == session.DialectPOSIX {
 		v.d.dissect(command, dir)
 		f.matchPrograms(v.d.commands)
 		for _, a := range v.d.accesses {
-			f.add(v.files.match(a.path, a.dir, cwd, a.write), a.clause)
+			f.add(v.file(a.path, a.dir, cwd, a.write), a.clause)
 		}
 	}
 	for _, use := range c.Files {
 		if use.Deed != session.DeedList { // an unknown tool most likely reads the file
-			f.add(v.files.match(use.Path, dir, cwd, use.Deed.Writes()), use.Path)
+			f.add(v.file(use.Path, dir, cwd, use.Deed.Writes()), use.Path)
 		}
 	}
 	return f.set

@@ -88,7 +88,14 @@ func (g *runner) option() []string {
 }
 
 func (g *runner) enters() []string {
-	g.dir = enter(g.dir, firstArgument(g.command.args))
+	switch to := firstArgument(g.command.args); {
+	case to == "":
+		g.dir = Resolve("~", g.dir)
+	case to == "-", strings.ContainsAny(to, "$*?"), g.dir == "" && !isAbsolute(slashed(to)): // it cannot be known
+		g.dir = ""
+	default:
+		g.dir = Resolve(to, g.dir)
+	}
 	return nil
 }
 
