@@ -64,8 +64,8 @@ func (d *dissector) inspect(code string) {
 const maxFound = 100 // files in one piece of code
 
 // powershell splits PowerShell code into commands at its separators; the bash
-// parser cannot read it. It returns the programs.
-func (d *dissector) powershell(text string, upstream []string) (programs []string) {
+// parser cannot read it.
+func (d *dissector) powershell(text string, upstream []string) {
 	for _, mark := range []string{"DownloadString", "DownloadFile", "DownloadData"} {
 		if strings.Contains(text, mark) {
 			upstream = append(upstream[:len(upstream):len(upstream)], "iwr")
@@ -79,9 +79,8 @@ func (d *dissector) powershell(text string, upstream []string) (programs []strin
 		}
 	}
 	for _, words := range pieces {
-		programs = append(programs, d.run(words, upstream, "")...)
+		d.run(words, upstream, "")
 	}
-	return programs
 }
 
 // Commands of PowerShell and cmd are not parsed: of each statement the first word is known,

@@ -64,6 +64,7 @@ type word struct {
 type dissector struct {
 	parser   *syntax.Parser
 	commands []command
+	programs []string // that the statements so far run: what follows in a pipeline reads what they print
 	accesses []access
 	last     []int // the commands that may have set the exit code, by index
 	broken   bool
@@ -90,24 +91,23 @@ func newDissector() *dissector {
 // dissect dissects a command that runs in a directory. The results are valid until
 // the next call.
 func (d *dissector) dissect(text, dir string) {
-	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
-	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, effects: d.effects, source: text, dir: dir}
+	*d = dissector{parser: d.parser, commands: d.commands[:0], accesses: d.accesses[:0], effects: d.effects, source: text, dir: dir}
 	d.script(text, nil)
 }
 
-func (d *dissector) script(text string, upstream []string) []string {
+func (d *dissector) script(text string, upstream []string) {
 	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
-		return nil
+		return
 	}
 	d.depth++
 	d.scripts++
 	defer func() { d.depth--; d.scripts-- }()
-	file := d.parse(text)
-	if file == nil {
-		d.broken = true
-		return d.pieces(text, upstream)
+	if file := d.parse(text); file != nil {
+		d.stmts(file.Stmts, upstream)
+		return
 	}
-	return d.stmts(file.Stmts, upstream)
+	d.broken = true
+	d.pieces(text, upstream)
 }
 
 // parse returns nil if the text is not a shell command.
@@ -128,9 +128,9 @@ func (d *dissector) parse(text string) (file *syntax.File) {
 	return file
 }
 
-// pieces returns the first program of a text that does not parse. The rest may be
+// pieces dissects the first program of a text that does not parse. The rest may be
 // the content of a file.
-func (d *dissector) pieces(text string, upstream []string) []string {
+func (d *dissector) pieces(text string, upstream []string) {
 	text = strings.TrimLeft(text[:min(len(text), maxParsed)], "\n\t ;|&(){}")
 	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
 		text = text[:end]
@@ -138,7 +138,7 @@ func (d *dissector) pieces(text string, upstream []string) []string {
 	if d.scripts == 1 {
 		d.clause = clause{text, text}
 	}
-	return d.run(split(text), upstream, "")
+	d.run(split(text), upstream, "")
 }
 
 // split cuts a text into words at spaces.
@@ -167,38 +167,36 @@ func (d *dissector) within(s *syntax.Stmt) (end func()) {
 	return func() { d.clause, d.piping = outer, piping }
 }
 
-func (d *dissector) stmts(list []*syntax.Stmt, upstream []string) (programs []string) {
+func (d *dissector) stmts(list []*syntax.Stmt, upstream []string) {
 	var before []int
 	d.last = nil
 	for _, s := range list {
-		programs = append(programs, d.stmt(s, upstream)...)
+		d.stmt(s, upstream)
 		if d.strict || d.isIdle(d.last) {
 			d.last = either(before, d.last)
 		}
 		before = d.last
 	}
-	return programs
 }
 
-func (d *dissector) stmt(s *syntax.Stmt, upstream []string) (programs []string) {
+func (d *dissector) stmt(s *syntax.Stmt, upstream []string) {
 	if s == nil {
-		return nil
+		return
 	}
 	defer d.within(s)()
 	heredoc := d.piped
 	d.piped = ""
 	upstream, heredoc, written := d.redirects(s.Redirs, upstream, heredoc)
 	d.last = nil
-	first := len(d.commands)
-	programs = d.control(s.Cmd, upstream, heredoc)
+	first, before := len(d.commands), len(d.programs)
+	d.control(s.Cmd, upstream, heredoc)
 	d.affect(s, first, heredoc, written)
 	if s.Background {
 		d.last = nil
 	}
-	if len(written) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
+	if len(written) > 0 && slices.ContainsFunc(d.programs[before:], func(p string) bool { return slices.Contains(network, p) }) {
 		d.save(written)
 	}
-	return programs
 }
 
 // redirects follows the redirections of a statement: what comes before it in its pipeline,
@@ -234,35 +232,35 @@ func (d *dissector) redirects(list []*syntax.Redirect, upstream []string, heredo
 }
 
 // control dissects a statement without its redirections.
-func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc string) (programs []string) {
+func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc string) {
 	switch c := cmd.(type) {
 	case *syntax.CallExpr:
-		return d.call(c, upstream, heredoc)
+		d.call(c, upstream, heredoc)
 	case *syntax.BinaryCmd:
-		programs = d.stmt(c.X, upstream)
+		before := len(d.programs)
+		d.stmt(c.X, upstream)
 		x, both := d.last, c.Op == syntax.AndStmt
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			upstream = append(upstream[:len(upstream):len(upstream)], programs...)
+			upstream = append(upstream[:len(upstream):len(upstream)], d.programs[before:]...)
 			d.piped = d.printed(c.X)
 			both = d.pipefail
 		}
-		programs = append(programs, d.stmt(c.Y, upstream)...)
+		d.stmt(c.Y, upstream)
 		if both || c.Op == syntax.OrStmt && d.isIdle(d.last) {
 			d.last = either(x, d.last)
 		}
-		return programs
 	case *syntax.Subshell:
 		dir := d.dir
-		programs = d.stmts(c.Stmts, upstream)
+		d.stmts(c.Stmts, upstream)
 		d.dir = dir
 	case *syntax.Block:
-		return d.stmts(c.Stmts, upstream)
+		d.stmts(c.Stmts, upstream)
 	case *syntax.IfClause:
 		var last []int
 		for ; c != nil; c = c.Else {
-			programs = append(programs, d.stmts(c.Cond, upstream)...)
+			d.stmts(c.Cond, upstream)
 			cond := d.last
-			programs = append(programs, d.stmts(c.Then, upstream)...)
+			d.stmts(c.Then, upstream)
 			if d.isIdle(d.last) {
 				last = append(last, cond...)
 			}
@@ -270,23 +268,24 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 		}
 		d.last = last
 	case *syntax.WhileClause:
-		return append(d.stmts(c.Cond, upstream), d.stmts(c.Do, upstream)...)
+		d.stmts(c.Cond, upstream)
+		d.stmts(c.Do, upstream)
 	case *syntax.ForClause:
 		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			for _, w := range loop.Items {
-				programs = append(programs, d.word(w).inner...)
+				d.programs = append(d.programs, d.word(w).inner...)
 			}
 		}
-		return append(programs, d.stmts(c.Do, upstream)...)
+		d.stmts(c.Do, upstream)
 	case *syntax.CaseClause:
 		var last []int
 		for _, item := range c.Items {
-			programs = append(programs, d.stmts(item.Stmts, upstream)...)
+			d.stmts(item.Stmts, upstream)
 			last = append(last, d.last...)
 		}
 		d.last = last
 	case *syntax.FuncDecl:
-		programs = d.stmt(c.Body, upstream)
+		d.stmt(c.Body, upstream)
 		d.last = nil
 	case *syntax.TestClause:
 		d.add(command{program: "[[", dir: d.dir, clause: d.clause})
@@ -295,16 +294,15 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 	case *syntax.LetClause:
 		d.add(command{program: "let", dir: d.dir, clause: d.clause})
 	case *syntax.TimeClause:
-		return d.stmt(c.Stmt, upstream)
+		d.stmt(c.Stmt, upstream)
 	case *syntax.CoprocClause:
-		return d.stmt(c.Stmt, upstream)
+		d.stmt(c.Stmt, upstream)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
-			programs = append(programs, d.assign(a)...)
+			d.assign(a)
 		}
 		d.last = nil
 	}
-	return programs
 }
 
 // add records a program, which sets the exit code unless another one follows.
@@ -315,7 +313,7 @@ func (d *dissector) add(c command) (at int) {
 	return at
 }
 
-func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) (programs []string) {
+func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) {
 	for _, a := range c.Assigns {
 		inner := d.assign(a)
 		if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
@@ -324,9 +322,8 @@ func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) 
 			}
 			d.holds[a.Name.Value] = inner
 		}
-		programs = append(programs, inner...)
 	}
-	return append(programs, d.run(lists.Map(c.Args, d.word), upstream, heredoc)...)
+	d.run(lists.Map(c.Args, d.word), upstream, heredoc)
 }
 
 // socket is the prefix of bash's names for network connections.
@@ -369,12 +366,11 @@ func (d *dissector) quiet(w *syntax.Word) string {
 	return text
 }
 
-// assign follows the substitutions in an assignment.
+// assign follows the substitutions in an assignment, and returns the programs in them.
 func (d *dissector) assign(a *syntax.Assign) []string {
-	if a.Value == nil {
-		return nil
-	}
-	return d.word(a.Value).inner
+	inner := d.word(a.Value).inner
+	d.programs = append(d.programs, inner...)
+	return inner
 }
 
 // word evaluates a word as far as its value is known.
@@ -400,9 +396,10 @@ func (d *dissector) parts(b *strings.Builder, inner *[]string, parts []syntax.Wo
 			return
 		}
 		d.depth++
-		dir := d.dir
-		*inner = append(*inner, d.stmts(list, nil)...)
-		d.dir = dir
+		dir, before := d.dir, len(d.programs)
+		d.stmts(list, nil)
+		*inner = append(*inner, d.programs[before:]...)
+		d.dir, d.programs = dir, d.programs[:before]
 		d.depth--
 	}
 	for _, part := range parts {
@@ -462,14 +459,13 @@ func (d *dissector) access(name string, write bool) {
 	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir, clause: d.clause.statement})
 }
 
-// run dissects a simple command, given as words, and returns the programs it
-// runs.
-func (d *dissector) run(words []word, upstream []string, heredoc string) []string {
+// run dissects a simple command, given as words.
+func (d *dissector) run(words []word, upstream []string, heredoc string) {
 	for len(words) > 0 && (words[0].text == "" || isAssignment(words[0].text)) {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return nil
+		return
 	}
 	name := words[0].text
 	if strings.HasPrefix(name, "$") && strings.HasSuffix(name, ")") {
@@ -478,12 +474,14 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 	program := strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".exe")
 	rest := words[1:]
 	if program == "env" && len(rest) > 1 && (rest[0].text == "-S" || rest[0].text == "--split-string") {
-		return d.script(join(rest[1:]), upstream)
+		d.script(join(rest[1:]), upstream)
+		return
 	}
 	asks := program == "command" && len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") // whether there is a program
 	if wrapper, ok := programs()["wrapper"][program]; ok && !wrapper.counts && !asks {
 		if inner := wrapper.after(rest); len(inner) > 0 {
-			return d.run(inner, upstream, heredoc)
+			d.run(inner, upstream, heredoc)
+			return
 		}
 	}
 	c := command{program: program, dir: d.dir, upstream: upstream, by: d.by, clause: d.clause}
@@ -507,11 +505,11 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 	}
 	at := d.add(c)
 	d.files(&d.commands[at])
-	programs := []string{program}
+	d.programs = append(d.programs, program)
 	for _, w := range rest {
-		programs = append(programs, w.inner...)
+		d.programs = append(d.programs, w.inner...)
 	}
-	programs = append(programs, d.innerCommand(at, rest, upstream, heredoc)...)
+	d.innerCommand(at, rest, upstream, heredoc)
 	switch program {
 	case "find", "trap": // the exit codes of what they run are lost
 		d.last = []int{at}
@@ -521,7 +519,6 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 			d.pipefail = d.pipefail || arg == "pipefail" && i > 0
 		}
 	}
-	return programs
 }
 
 func join(words []word) string {

@@ -6,21 +6,19 @@ import (
 )
 
 // innerCommand follows the command that a program is given to run.
-func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc string) []string {
+func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc string) {
 	if d.depth >= maxDepth {
-		return nil
+		return
 	}
 	d.depth++
 	defer func() { d.depth-- }()
 	c := d.commands[at] // the slice may grow
 	g := &runner{dissector: d, command: &c, rest: rest, upstream: upstream, heredoc: heredoc}
 	if follow, ok := runners[c.program]; ok {
-		return follow(g)
+		follow(g)
+	} else if w, ok := programs()["wrapper"][c.program]; ok && w.counts {
+		g.run(w.after(rest))
 	}
-	if w, ok := programs()["wrapper"][c.program]; ok && w.counts {
-		return g.run(w.after(rest))
-	}
-	return nil
 }
 
 // runner is a program that runs others.
@@ -33,20 +31,20 @@ type runner struct {
 }
 
 // runners follow what programs run that is not just the rest of their arguments.
-var runners map[string]func(*runner) []string
+var runners map[string]func(*runner)
 
 func init() { // they refer to one another
-	runners = map[string]func(*runner) []string{
+	runners = map[string]func(*runner){
 		"cd":     (*runner).enters,
 		"pushd":  (*runner).enters,
-		"popd":   (*runner).leaves,
-		"eval":   func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.upstream) },
-		"trap":   func(g *runner) []string { return g.script(firstArgument(g.command.args), nil) },
+		"popd":   func(g *runner) { g.dir = "" }, // the stack of directories is not tracked
+		"eval":   func(g *runner) { g.script(strings.Join(g.command.args, " "), g.upstream) },
+		"trap":   func(g *runner) { g.script(firstArgument(g.command.args), nil) },
 		"su":     (*runner).option,
 		"script": (*runner).option,
 		"flock":  (*runner).locked,
-		"watch": func(g *runner) []string {
-			return g.script(join(programs()["wrapper"]["watch"].after(g.rest)), g.upstream)
+		"watch": func(g *runner) {
+			g.script(join(programs()["wrapper"]["watch"].after(g.rest)), g.upstream)
 		},
 		"ssh":            (*runner).loggedIn,
 		"docker":         (*runner).inContainer,
@@ -63,31 +61,31 @@ func init() { // they refer to one another
 	}
 }
 
-func (g *runner) run(words []word) []string {
+func (g *runner) run(words []word) {
 	g.by = g.command.program
-	defer func() { g.by = "" }()
-	return g.dissector.run(words, g.upstream, g.heredoc)
+	g.dissector.run(words, g.upstream, g.heredoc)
+	g.by = ""
 }
 
 // onOtherMachine dissects what runs on another machine or in a container.
-func (g *runner) onOtherMachine(follow func() []string) []string {
+func (g *runner) onOtherMachine(follow func()) {
 	remote, dir := g.remote, g.dir
 	g.remote, g.dir = true, ""
-	defer func() { g.remote, g.dir = remote, dir }()
-	return follow()
+	follow()
+	g.remote, g.dir = remote, dir
 }
 
 // option dissects the script that is the value of -c.
-func (g *runner) option() []string {
+func (g *runner) option() {
 	for _, flag := range []string{"-c", "--command"} {
 		if list := g.command.values(flag); len(list) > 0 {
-			return g.script(list[0], g.upstream)
+			g.script(list[0], g.upstream)
+			return
 		}
 	}
-	return nil
 }
 
-func (g *runner) enters() []string {
+func (g *runner) enters() {
 	switch to := firstArgument(g.command.args); {
 	case to == "":
 		g.dir = Resolve("~", g.dir)
@@ -96,97 +94,86 @@ func (g *runner) enters() []string {
 	default:
 		g.dir = Resolve(to, g.dir)
 	}
-	return nil
 }
 
-// leaves forgets the directory: the stack of directories is not tracked.
-func (g *runner) leaves() []string {
-	g.dir = ""
-	return nil
-}
-
-func (g *runner) ofShell() []string {
+func (g *runner) ofShell() {
 	for i, arg := range g.command.args[:max(0, len(g.command.args)-1)] {
 		if hasLast(arg, "c") {
-			return g.script(g.command.args[i+1], g.upstream)
+			g.script(g.command.args[i+1], g.upstream)
+			return
 		}
 	}
 	if g.heredoc != "" && firstArgument(g.command.args) == "" {
-		return g.script(g.heredoc, g.upstream)
+		g.script(g.heredoc, g.upstream)
 	}
-	return nil
 }
 
-func (g *runner) locked() []string {
-	if programs := g.option(); programs != nil {
-		return programs
+func (g *runner) locked() {
+	before := len(g.programs)
+	if g.option(); len(g.programs) == before {
+		g.run(programs()["wrapper"]["flock"].after(g.rest))
 	}
-	return g.run(programs()["wrapper"]["flock"].after(g.rest))
 }
 
-func (g *runner) loggedIn() []string {
+func (g *runner) loggedIn() {
 	inner := programs()["wrapper"]["ssh"].after(g.rest) // the first word is the host
 	if len(inner) == 0 {
-		return nil
+		return
 	}
 	script := g.heredoc
 	if len(inner) > 1 {
 		script = join(inner[1:])
 	}
-	return g.onOtherMachine(func() []string { return g.script(script, g.upstream) })
+	g.onOtherMachine(func() { g.script(script, g.upstream) })
 }
 
-func (g *runner) inContainer() []string {
+func (g *runner) inContainer() {
 	at := slices.Index(g.command.args[:min(2, len(g.command.args))], "exec")
 	if at < 0 {
-		return nil
+		return
 	}
 	inner := programs()["container"]["exec"].after(g.rest[at+1:]) // the first word is the container
-	if len(inner) < 2 {
-		return nil
+	if len(inner) > 1 {
+		g.onOtherMachine(func() { g.run(inner[1:]) })
 	}
-	return g.onOtherMachine(func() []string { return g.run(inner[1:]) })
 }
 
-func (g *runner) inPod() []string {
-	at := slices.Index(g.command.args, "--")
-	if at < 0 || g.command.subcommand() != "exec" {
-		return nil
+func (g *runner) inPod() {
+	if at := slices.Index(g.command.args, "--"); at >= 0 && g.command.subcommand() == "exec" {
+		g.onOtherMachine(func() { g.run(g.rest[at+1:]) })
 	}
-	return g.onOtherMachine(func() []string { return g.run(g.rest[at+1:]) })
 }
 
-func (g *runner) ofPowershell() []string {
+func (g *runner) ofPowershell() {
 	for i, arg := range g.command.args {
 		if strings.HasPrefix(strings.ToLower(arg), "-c") {
-			return g.powershell(join(g.rest[i+1:]), g.upstream)
-		} else if !strings.HasPrefix(arg, "-") {
-			return g.powershell(join(g.rest[i:]), g.upstream)
+			i++
+		} else if strings.HasPrefix(arg, "-") {
+			continue
 		}
+		g.powershell(join(g.rest[i:]), g.upstream)
+		return
 	}
-	return nil
 }
 
-func (g *runner) ofCmd() []string {
-	for i, arg := range g.command.args {
-		if strings.EqualFold(strings.TrimLeft(arg, "/"), "c") {
-			return g.powershell(join(g.rest[i+1:]), g.upstream)
-		}
+func (g *runner) ofCmd() {
+	at := slices.IndexFunc(g.command.args, func(arg string) bool { return strings.EqualFold(strings.TrimLeft(arg, "/"), "c") })
+	if at >= 0 {
+		g.powershell(join(g.rest[at+1:]), g.upstream)
 	}
-	return nil
 }
 
 // found dissects the command that find runs for each file.
-func (g *runner) found() []string {
+func (g *runner) found() {
 	start := slices.IndexFunc(g.command.args, func(arg string) bool { return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, arg) })
 	if start < 0 {
-		return nil
+		return
 	}
-	end := start + 1
-	for end < len(g.command.args) && g.command.args[end] != ";" && g.command.args[end] != "+" {
-		end++
+	inner := g.rest[start+1:]
+	if end := slices.IndexFunc(inner, func(w word) bool { return w.text == ";" || w.text == "+" }); end >= 0 {
+		inner = inner[:end]
 	}
-	return g.run(g.rest[start+1 : end])
+	g.run(inner)
 }
 
 var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
