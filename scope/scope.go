@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
 
@@ -105,10 +106,7 @@ func Parse(name string) (Scope, error) {
 // ParseKind returns the kind of this name. The error lists the valid names.
 func ParseKind(name string) (session.Kind, error) {
 	k := session.Kind(strings.ToLower(name))
-	names := make([]session.Kind, len(Kinds))
-	for i, r := range Kinds {
-		names[i] = r.Kind
-	}
+	names := lists.Map(Kinds, func(r Row) session.Kind { return r.Kind })
 	if slices.Contains(names, k) {
 		return k, nil
 	}
@@ -116,9 +114,5 @@ func ParseKind(name string) (session.Kind, error) {
 }
 
 func join[T ~string](list []T) string {
-	s := make([]string, len(list))
-	for i, v := range list {
-		s[i] = string(v)
-	}
-	return strings.Join(s, ", ")
+	return strings.Join(lists.Map(list, func(v T) string { return string(v) }), ", ")
 }

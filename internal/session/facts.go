@@ -171,10 +171,16 @@ const FactsChunk = 500
 const answered = -1
 
 // factCounts is the number of facts of each kind.
-type factCounts struct{ usages, calls, touches int }
+type factCounts [3]int
+
+const (
+	usages = iota
+	calls
+	touches
+)
 
 func (c factCounts) plus(o factCounts) factCounts {
-	return factCounts{c.usages + o.usages, c.calls + o.calls, c.touches + o.touches}
+	return factCounts{c[usages] + o[usages], c[calls] + o[calls], c[touches] + o[touches]}
 }
 
 func (f *Facts) counts() factCounts {
@@ -188,7 +194,7 @@ func (f *Facts) Begin() {
 		from = f.starts[n-1]
 	}
 	to := f.counts()
-	if max(to.usages-from.usages, to.calls-from.calls, to.touches-from.touches) >= FactsChunk {
+	if max(to[usages]-from[usages], to[calls]-from[calls], to[touches]-from[touches]) >= FactsChunk {
 		f.starts = append(f.starts, to)
 	}
 }
@@ -219,7 +225,7 @@ func (f *Facts) bounds(i int) (from, to factCounts) {
 func (f *Facts) Chunk(i int) *Facts {
 	from, to := f.bounds(i)
 	return &Facts{
-		Usages: f.Usages[from.usages:to.usages], Calls: f.Calls[from.calls:to.calls], Touches: f.Touches[from.touches:to.touches],
+		Usages: f.Usages[from[usages]:to[usages]], Calls: f.Calls[from[calls]:to[calls]], Touches: f.Touches[from[touches]:to[touches]],
 	}
 }
 
@@ -232,7 +238,7 @@ func (f *Facts) IsStored(i int) bool {
 		return true
 	}
 	_, to := f.bounds(i)
-	return to.usages <= f.kept.usages && to.calls <= f.kept.calls && to.touches <= f.kept.touches && !f.stale[i]
+	return to[usages] <= f.kept[usages] && to[calls] <= f.kept[calls] && to[touches] <= f.kept[touches] && !f.stale[i]
 }
 
 // Continue makes these facts the last stored piece of a file's facts. Pieces before it are
@@ -272,17 +278,13 @@ func (f *Facts) extend() bool {
 	return true
 }
 
-func (f *Facts) change(call int) {
-	f.changed(call, func(c factCounts) int { return c.calls })
-}
-
-// changed records that the fact with this number has changed, of those that are counted.
-func (f *Facts) changed(number int, count func(factCounts) int) {
-	if number >= count(f.kept) {
+// changed records that the fact of a kind with this number has changed.
+func (f *Facts) changed(kind, number int) {
+	if number >= f.kept[kind] {
 		return
 	}
 	piece := f.left
-	for piece-f.left < len(f.starts) && count(f.starts[piece-f.left]) <= number {
+	for piece-f.left < len(f.starts) && f.starts[piece-f.left][kind] <= number {
 		piece++
 	}
 	if f.stale == nil {
@@ -375,7 +377,7 @@ func (f *Facts) Use(u UsageFact, of uint64) Usage {
 		if f.Usages[i].Copy == of {
 			old := f.Usages[i].Usage
 			f.Usages[i].Usage = u.Usage
-			f.changed(i, func(c factCounts) int { return c.usages })
+			f.changed(usages, i)
 			more := u.Usage
 			more.Input, more.Output = more.Input-old.Input, more.Output-old.Output
 			more.CacheRead, more.CacheWrite, more.Cost = more.CacheRead-old.CacheRead, more.CacheWrite-old.CacheWrite, more.Cost-old.Cost
@@ -396,7 +398,7 @@ func (f *Facts) Amend(id string, with Outcome) *CallFact {
 				continue
 			}
 			c := &f.Calls[i]
-			f.change(i)
+			f.changed(calls, i)
 			if with.Exit != Unknown || with.Failed || with.Rejected {
 				c.Exit, c.Failed, c.Rejected, c.NoMatch = with.Exit, with.Failed, with.Rejected, with.NoMatch
 			}
@@ -451,7 +453,7 @@ func (f *Facts) Answer(id string) *CallFact {
 		return nil
 	}
 	f.open[id] = answered
-	f.change(i)
+	f.changed(calls, i)
 	c := &f.Calls[i]
 	c.HasResult = true
 	return c

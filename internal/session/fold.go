@@ -268,12 +268,9 @@ func (r *Record) addMessage(e *Entry) {
 		if e.Provider != "" {
 			model = e.Provider + "/" + model
 		}
-		for _, m := range r.Models {
-			if m == model {
-				return
-			}
+		if !slices.Contains(r.Models, model) {
+			r.Models = append(r.Models, strings.Clone(model))
 		}
-		r.Models = append(r.Models, strings.Clone(model))
 	}
 }
 
@@ -336,23 +333,10 @@ func (r *Record) AddProblem(p Problem) {
 // Clone returns a copy that Add and AddProblem on r do not change.
 func (r *Record) Clone() *Record {
 	c := *r
-	c.Nodes = append([]Node(nil), r.Nodes...)
-	c.Models = append([]string(nil), r.Models...)
-	c.LabelNames = append([]string(nil), r.LabelNames...)
-	c.Problems = append([]Problem(nil), r.Problems...)
-	c.Blocks = append([]uint64(nil), r.Blocks...)
-	c.Partial = append([]byte(nil), r.Partial...)
-	c.Hidden = slices.Clone(r.Hidden)
-	c.Pending = slices.Clone(r.Pending)
+	c.Nodes, c.Models, c.LabelNames, c.Problems = slices.Clone(r.Nodes), slices.Clone(r.Models), slices.Clone(r.LabelNames), slices.Clone(r.Problems)
+	c.Blocks, c.Partial, c.Hidden, c.Pending = slices.Clone(r.Blocks), slices.Clone(r.Partial), slices.Clone(r.Hidden), slices.Clone(r.Pending)
 	c.Contexts, c.Awaited, c.Numbers = slices.Clip(r.Contexts), slices.Clip(r.Awaited), nil
-	c.Facts = r.Facts.Clone()
-	c.Labels = nil
-	for target, label := range r.Labels {
-		if c.Labels == nil {
-			c.Labels = make(map[string]string, len(r.Labels))
-		}
-		c.Labels[target] = label
-	}
+	c.Facts, c.Labels = r.Facts.Clone(), maps.Clone(r.Labels)
 	return &c
 }
 
@@ -427,15 +411,10 @@ func Beginning(s string, n int) string {
 
 // intern returns a shared copy of the types and roles that most entries have.
 func intern(s string) string {
-	switch s {
-	case TypeMessage:
-		return TypeMessage
-	case RoleUser:
-		return RoleUser
-	case RoleAssistant:
-		return RoleAssistant
-	case RoleToolResult:
-		return RoleToolResult
+	for _, shared := range [...]string{TypeMessage, RoleUser, RoleAssistant, RoleToolResult} {
+		if s == shared {
+			return shared
+		}
 	}
 	return strings.Clone(s)
 }

@@ -270,22 +270,18 @@ func (t *Tree) Children(i int) []int {
 // Main returns the child that continues the branch of entry i: the active one, or
 // else the last; -1 if there is none.
 func (t *Tree) Main(i int) int {
-	children := t.Children(i)
-	if len(children) == 0 {
-		return -1
-	}
-	main := -1
-	for _, c := range children {
+	main, last := -1, -1
+	for _, last = range t.Children(i) {
 		switch {
-		case t.nodes[c].Aside:
-		case t.active[c]:
-			return c
+		case t.nodes[last].Aside:
+		case t.active[last]:
+			return last
 		default:
-			main = c
+			main = last
 		}
 	}
 	if main < 0 {
-		return children[len(children)-1]
+		return last
 	}
 	return main
 }
@@ -383,24 +379,24 @@ func (r Runs) add(i int) Runs {
 // with returns ranges that also have i. They may share the memory of r.
 func (r Runs) with(i int) Runs {
 	at := sort.SearchInts(r, i+1)
-	if at == len(r) {
+	switch {
+	case at == len(r):
 		return r.add(i)
-	}
-	switch before, after := at > 0 && r[at-1] == i, r[at] == i+1; {
 	case at%2 == 1: // it has it
 		return r
-	case before && after:
-		return slices.Delete(slices.Clone(r), at-1, at+1)
-	case before:
-		r = slices.Clone(r)
-		r[at-1]++
-		return r
-	case after:
-		r = slices.Clone(r)
-		r[at]--
-		return r
 	}
-	return slices.Insert(slices.Clone(r), at, i, i+1)
+	r = slices.Clone(r)
+	switch before, after := at > 0 && r[at-1] == i, r[at] == i+1; {
+	case before && after:
+		return slices.Delete(r, at-1, at+1)
+	case before:
+		r[at-1]++
+	case after:
+		r[at]--
+	default:
+		return slices.Insert(r, at, i, i+1)
+	}
+	return r
 }
 
 // Has reports whether a number is in one of the ranges.
