@@ -55,9 +55,26 @@ func Objects(json *jsonl.Scanner, line Line, isToo func(jsonl.Value) bool, objec
 	return problems
 }
 
-// IsObjectWith reports whether a text begins an object and has all these parts.
-func IsObjectWith(text []byte, parts ...string) bool {
-	return bytes.HasPrefix(text, []byte("{")) && !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
+// SortOf says what a file is, by its head: what of says of the first line that is not Foreign to
+// it. A last line that is cut is of a Transcript if it has all these parts. Inside of a string,
+// the quotes in them would be escaped.
+func SortOf(head []byte, of func(*jsonl.Scanner, jsonl.Fields) Sort, parts ...string) Sort {
+	var json jsonl.Scanner
+	for line := range jsonl.Lines(head) {
+		i := jsonl.SkipPadding(line.Data, 0)
+		json.Reset(line.Data)
+		v, err := json.Check(i)
+		switch {
+		case err == nil:
+			if sort := of(&json, json.Fields(v)); sort != Foreign {
+				return sort
+			}
+		case line.Ended || !bytes.HasPrefix(line.Data[i:], []byte("{")):
+		case !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(line.Data, []byte(part)) }):
+			return Transcript
+		}
+	}
+	return Foreign
 }
 
 // OffsetID is the id of an entry without one.

@@ -38,22 +38,16 @@ func New() Agent {
 // Recognize implements adapter.Agent. The lines have no header, but each of them says what
 // it is.
 func (Agent) Recognize(head []byte) adapter.Sort {
-	var json jsonl.Scanner
-	for line := range jsonl.Lines(head) {
-		i := jsonl.SkipPadding(line.Data, 0)
-		json.Reset(line.Data)
-		v, err := json.Check(i)
-		switch {
-		case err == nil && isOwn(&json, v), err != nil && !line.Ended && isOwnCut(line.Data[i:]):
+	return adapter.SortOf(head, func(json *jsonl.Scanner, all jsonl.Fields) adapter.Sort {
+		if isOwn(json, all) {
 			return adapter.Transcript
 		}
-	}
-	return adapter.Foreign
+		return adapter.Foreign
+	}, `"parentUuid":`, `"isSidechain":`, `"sessionId":"`)
 }
 
 // isOwn reports whether a line is one of Claude Code's.
-func isOwn(json *jsonl.Scanner, v jsonl.Value) bool {
-	all := json.Fields(v)
+func isOwn(json *jsonl.Scanner, all jsonl.Fields) bool {
 	is := func(kind byte, keys ...string) bool {
 		for _, key := range keys {
 			if json.Kind(all.Find(key)) != kind {
@@ -79,12 +73,6 @@ func isOwn(json *jsonl.Scanner, v jsonl.Value) bool {
 	}
 }
 
-// isOwnCut reports whether a line without its end is one of Claude Code's. Inside of a
-// string, the quotes would be escaped.
-func isOwnCut(line []byte) bool {
-	return adapter.IsObjectWith(line, `"parentUuid":`, `"isSidechain":`, `"sessionId":"`)
-}
-
 // Environment variables of Claude Code.
 const (
 	configDirVariable = "CLAUDE_CONFIG_DIR"
@@ -101,12 +89,9 @@ const usual = "default"
 func homes(env adapter.Environment) (list []adapter.Root) {
 	own := []string{filepath.Join(env.Home, ".claude"), filepath.Join(env.Home, ".config", "claude")}
 	add := func(dir, origin string) {
-		for _, h := range list {
-			if h.Path == dir {
-				return
-			}
+		if !slices.ContainsFunc(list, func(h adapter.Root) bool { return h.Path == dir }) {
+			list = append(list, adapter.Root{Path: dir, Origin: origin, Usual: slices.Contains(own, dir)})
 		}
-		list = append(list, adapter.Root{Path: dir, Origin: origin, Usual: slices.Contains(own, dir)})
 	}
 	// Programs that read sessions take several directories from the variable.
 	for dir := range strings.SplitSeq(env.Getenv(configDirVariable), ",") {

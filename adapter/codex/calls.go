@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cespare/xxhash/v2"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -166,7 +168,7 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 	if c.tool == "write_stdin" {
 		process, _ := c.argument("session_id")
 		if n, ok := c.scan.Int(process); ok && !p.Sparse {
-			m.Polls = adapter.Remember(m.Polls, poll{hashOf(c.id), n}, mostRuns)
+			m.Polls = adapter.Remember(m.Polls, poll{xxhash.Sum64String(c.id), n}, mostRuns)
 		}
 		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {
 			f.Deed = session.DeedPoll

@@ -37,22 +37,7 @@ func New() Agent {
 // Recognize implements adapter.Agent. Each line says what it is, but for the items of the
 // oldest dialect, which follow a header.
 func (Agent) Recognize(head []byte) adapter.Sort {
-	var json jsonl.Scanner
-	for line := range jsonl.Lines(head) {
-		i := jsonl.SkipPadding(bytes.TrimPrefix(line.Data, jsonl.ByteOrderMark), 0)
-		i += len(line.Data) - len(bytes.TrimPrefix(line.Data, jsonl.ByteOrderMark))
-		json.Reset(line.Data)
-		v, err := json.Check(i)
-		switch {
-		case err == nil:
-			if sort := sortOf(&json, json.Fields(v)); sort != adapter.Foreign {
-				return sort
-			}
-		case !line.Ended && isOwnCut(line.Data[i:]):
-			return adapter.Transcript
-		}
-	}
-	return adapter.Foreign
+	return adapter.SortOf(head, sortOf, `"timestamp":"`, `"type":"session_meta"`, `"payload":{`, `"cli_version":"`)
 }
 
 // sortOf says what a file with this line is.
@@ -110,12 +95,6 @@ func isFlatHeader(json *jsonl.Scanner, all jsonl.Fields) bool {
 		}
 	}
 	return true
-}
-
-// isOwnCut reports whether a line without its end is a header. Inside of a string, the quotes
-// would be escaped.
-func isOwnCut(line []byte) bool {
-	return adapter.IsObjectWith(line, `"timestamp":"`, `"type":"session_meta"`, `"payload":{`, `"cli_version":"`)
 }
 
 const (

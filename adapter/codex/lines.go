@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -117,7 +119,7 @@ func (p *parser) readContext() {
 // newTurn remembers the id of the turn.
 func (p *parser) newTurn(v jsonl.Value) {
 	if p.JSON.Kind(v) == '"' {
-		p.memo.Turn = hashOf(p.JSON.Name(v))
+		p.memo.Turn = xxhash.Sum64String(p.JSON.Name(v))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cespare/xxhash/v2"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -162,7 +164,7 @@ func seconds(number []byte) int32 {
 // and the call that it continues.
 func (p *parser) settle() {
 	e, m, f := &p.Entry, &p.memo, &p.Facts
-	call := hashOf(e.ToolCallID)
+	call := xxhash.Sum64String(e.ToolCallID)
 	if i := slices.IndexFunc(m.Runs, func(r run) bool { return r.Call == call }); i >= 0 {
 		if f.Exit == session.Unknown && !p.output.goesOn {
 			f.Exit = m.Runs[i].Exit
@@ -260,7 +262,7 @@ func (p *parser) readTokenCount(v jsonl.Value) {
 func (p *parser) readUsageRecord() {
 	all := p.payload
 	p.memo.Records = true
-	p.addUsage(all.Find("usage"), mix(hashOf(p.JSON.String(all.Find("response_id"))), hashOf(p.JSON.Name(all.Find("turn_id")))))
+	p.addUsage(all.Find("usage"), mix(xxhash.Sum64String(p.JSON.String(all.Find("response_id"))), xxhash.Sum64String(p.JSON.Name(all.Find("turn_id")))))
 }
 
 func (p *parser) addUsage(v jsonl.Value, of uint64) {

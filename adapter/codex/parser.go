@@ -164,7 +164,7 @@ func (p *parser) finish() {
 // copyHash returns what an entry and its copies in forks have in common. Their times
 // differ. Short texts occur in many sessions: only ids, and long encrypted texts, do not.
 func (p *parser) copyHash() uint64 {
-	h := hashOf(p.typ)
+	h := xxhash.Sum64String(p.typ)
 	for _, key := range [...]string{"content", "message", "text", "summary", "arguments", "input", "output", "action"} {
 		if v := p.payload.Find(key); !v.Empty() {
 			h = mix(h, p.JSON.Hash(v))
@@ -283,6 +283,3 @@ func (p *parser) family() uint64 {
 // isBeforeHeader reports whether the entry comes before the header in the file, as in one that
 // begins in its middle. What the header says was not known then.
 func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.state.Header.Offset }
-
-// hashOf returns a hash of the id of a response, a call or a turn.
-func hashOf(id string) uint64 { return xxhash.Sum64String(id) }

@@ -143,10 +143,15 @@ func isPackage(env adapter.Environment, source, dir, name string) bool {
 
 // agentDir returns the directory in which pi keeps its files.
 func agentDir(env adapter.Environment) string {
-	if dir := env.Getenv(agentDirVariable); dir != "" {
+	return dirNamed(env, agentDirVariable, filepath.Join(env.Home, ".pi", "agent"))
+}
+
+// dirNamed returns the directory that a variable names, or else the usual one.
+func dirNamed(env adapter.Environment, variable, usual string) string {
+	if dir := env.Getenv(variable); dir != "" {
 		return adapter.Absolute(dir, env)
 	}
-	return filepath.Join(env.Home, ".pi", "agent")
+	return usual
 }
 
 // sessionDirs are the directories with session files in an agent directory. Pi writes to
@@ -191,12 +196,9 @@ func (home) File(path []byte) adapter.Sort {
 func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	var roots []adapter.Root
 	add := func(dir, origin string) {
-		for _, r := range roots {
-			if r.Path == dir {
-				return
-			}
+		if !slices.ContainsFunc(roots, func(r adapter.Root) bool { return r.Path == dir }) {
+			roots = append(roots, adapter.Root{Path: dir, Origin: origin})
 		}
-		roots = append(roots, adapter.Root{Path: dir, Origin: origin})
 	}
 	dir := agentDir(env)
 	origin := "default"
@@ -293,22 +295,18 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 		}
 		return nil, o
 	}
+	flag, effect, before := "--session", "pi converts the file when it opens it", ""
+	if q.Fork {
+		flag, effect, before = "--fork", "a fork may lose entries", "resume it once without --fork to convert it"
+	}
 	r := &adapter.Resumption{
+		Argv:     resumeArgs(rec.Path, agentDir, flag),
 		Install:  "npm install -g @earendil-works/pi-coding-agent",
 		Branches: "use /tree in pi to go back to it",
 	}
-	old := rec.Version > 0 && rec.Version < currentVersion
-	if q.Fork {
-		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
-		if old {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version))
-			r.BeforeFork = "resume it once without --fork to convert it"
-		}
-		return r, nil
-	}
-	r.Argv = resumeArgs(rec.Path, agentDir, "--session")
-	if old {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: pi converts the file when it opens it", rec.Version))
+	if rec.Version > 0 && rec.Version < currentVersion {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: %s", rec.Version, effect))
+		r.BeforeFork = before
 	}
 	return r, nil
 }

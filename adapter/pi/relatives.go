@@ -107,10 +107,7 @@ func ohMyPiRoots(env adapter.Environment) []adapter.Root {
 }
 
 func ohMyPiDir(env adapter.Environment) string {
-	if dir := env.Getenv(agentDirVariable); dir != "" {
-		return adapter.Absolute(dir, env)
-	}
-	return filepath.Join(ohMyPiRoots(env)[0].Path, "agent")
+	return dirNamed(env, agentDirVariable, filepath.Join(ohMyPiRoots(env)[0].Path, "agent"))
 }
 
 func primeRoots(env adapter.Environment) []adapter.Root {
@@ -128,10 +125,7 @@ func primeRoots(env adapter.Environment) []adapter.Root {
 }
 
 func primeDir(env adapter.Environment) string {
-	if dir := env.Getenv(primeDirVariable); dir != "" {
-		return adapter.Absolute(dir, env)
-	}
-	return filepath.Join(env.Home, ".prime", "agent")
+	return dirNamed(env, primeDirVariable, filepath.Join(env.Home, ".prime", "agent"))
 }
 
 // Home implements adapter.Homed.
