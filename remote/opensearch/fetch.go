@@ -350,7 +350,7 @@ func inOrder[T, R any](ctx context.Context, most int, produce func(ctx context.C
 		select {
 		case jobs <- j:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		group.Go(func() error {
 			r, err := do(ctx, v)
@@ -373,7 +373,7 @@ func inOrder[T, R any](ctx context.Context, most int, produce func(ctx context.C
 					return err
 				}
 			case <-ctx.Done():
-				return ctx.Err()
+				return context.Cause(ctx)
 			}
 		}
 		return nil

@@ -101,8 +101,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 		return nil, err
 	}
 	p.report.Damaged = len(damaged)
-	sending := p.start(ctx)
-	if err := p.finish(sending, p.all(sending)); err != nil {
+	if err := p.send(ctx, p.all); err != nil {
 		return p.report, err
 	}
 	if p.DryRun {
@@ -478,7 +477,7 @@ func (o *outgoing) flush(ctx context.Context, withRecord bool) error {
 		return ctx.Err()
 	}
 	o.claim(withRecord)
-	return o.pushing.flush(ctx)
+	return o.pushing.flush()
 }
 
 // cutTerm stands for what is missing of terms that are cut.

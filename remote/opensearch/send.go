@@ -14,8 +14,7 @@ import (
 
 const (
 	batchBytes = 3 << 20
-	senders    = 2 // batches that are sent while the next one is being filled
-	unclaimed  = 4 // batches that are there and wait for what they claim to be sent
+	onTheirWay = 3 // batches that are sent, or what they claim, while the next one is being filled
 	// patience is how long a push goes on without one confirmed document.
 	patience = 2 * time.Minute
 )
@@ -27,8 +26,6 @@ type batch struct {
 	claims  []claim
 	claimed int   // bytes of the records in claims, about
 	source  int64 // bytes of session files
-
-	sent chan struct{} // closed when all documents are confirmed, or sending ends
 }
 
 // claim is the state of a file as of the documents before, and its record, unless that is nil.
@@ -46,10 +43,7 @@ type sender struct {
 	patience time.Duration // how long nothing may be confirmed; 0 for ever
 	now      func() time.Time
 	current  *batch
-	work     chan *batch // whose documents are to be sent
-	claiming chan *batch // the same, in their order
-	sending  sync.WaitGroup
-	cancel   context.CancelCauseFunc
+	put      func(*batch) error                // hands a batch over, and waits until there is room for it
 	claimed  func(documents int, source int64) // is told of each batch when it is claimed
 
 	mu      sync.Mutex // guards the fields below
@@ -63,30 +57,22 @@ type Refusal struct {
 	Reason   string `json:"reason"`
 }
 
-// start begins sending. The context that it returns ends with the first error.
-func (s *sender) start(ctx context.Context) context.Context {
-	ctx, s.cancel = context.WithCancelCause(ctx)
-	s.current, s.work, s.claiming, s.refused = &batch{}, make(chan *batch), make(chan *batch, unclaimed), make(map[string]int)
-	for range senders {
-		s.sending.Go(func() {
-			for b := range s.work {
-				if err := s.bulk(ctx, b.items()); err != nil {
-					s.cancel(err)
-				}
-				b.body = bytes.Buffer{}
-				close(b.sent)
-			}
-		})
-	}
-	s.sending.Go(func() {
-		for b := range s.claiming {
-			<-b.sent
-			if err := s.settle(ctx, b); err != nil {
-				s.cancel(err)
-			}
+// send sends what fill adds, and then the rest. It ends with the first error.
+func (s *sender) send(ctx context.Context, fill func(context.Context) error) error {
+	s.current, s.refused = &batch{}, make(map[string]int)
+	batches := func(ctx context.Context, put func(*batch) error) error {
+		s.put = put
+		if err := fill(ctx); err != nil {
+			return err
 		}
-	})
-	return ctx
+		return s.flush()
+	}
+	documents := func(ctx context.Context, b *batch) (confirmed bool, err error) {
+		err = s.bulk(ctx, b.items())
+		b.body = bytes.Buffer{}
+		return err == nil, err
+	}
+	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, _ bool) error { return s.settle(ctx, b) })
 }
 
 // document adds a document to the batch.
@@ -122,43 +108,15 @@ func (s *sender) full() bool {
 	return s.current.body.Len()+s.current.claimed >= batchBytes || len(s.current.claims) >= 500
 }
 
-// flush hands the batch over. It waits until there is a sender for it.
-func (s *sender) flush(ctx context.Context) error {
+// flush hands the batch over.
+func (s *sender) flush() error {
 	b := s.current
-	b.sent = make(chan struct{})
-	select {
-	case s.work <- b:
-		s.claiming <- b
-		s.current = &batch{}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	s.current = &batch{}
+	return s.put(b)
 }
 
-// finish sends the rest, and waits until all is confirmed.
-func (s *sender) finish(ctx context.Context, err error) error {
-	if err == nil {
-		err = s.flush(ctx)
-	}
-	if err != nil {
-		s.cancel(err)
-	}
-	close(s.work)
-	close(s.claiming)
-	s.sending.Wait()
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	s.cancel(nil)
-	return err
-}
-
-// settle sends what a batch claims, unless sending has failed.
+// settle sends what a batch claims, whose documents are confirmed.
 func (s *sender) settle(ctx context.Context, b *batch) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	var claims batch
 	for i := range b.claims {
 		st := &b.claims[i].state
