@@ -39,7 +39,7 @@ func newEarly[Req request, Res any](ctx context.Context, h *Asking, req Req, q j
 		return e
 	}
 	h.Hosts.mu.Lock()
-	if e.expects.split = h.split; h.last.about == aboutOf(&q.words) {
+	if e.expects.split = h.last.split; h.last.about == aboutOf(&q.words) {
 		e.expects = h.last
 	}
 	h.Hosts.mu.Unlock()

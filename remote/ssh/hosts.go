@@ -32,8 +32,7 @@ type Hosts struct {
 
 	mu       sync.Mutex
 	sessions map[int]remote.Prepared // of hosts, by number
-	split    split
-	last     agreement
+	last     agreement               // what they agreed on for the last question
 }
 
 // agreement is what hosts have agreed on for a question.
@@ -320,7 +319,7 @@ func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask fun
 		of, known = of+fmt.Sprint(hosts[i], ":", p.Number, " "), known && p.Number != 0
 	}
 	h.Hosts.mu.Lock()
-	agreed.split = h.split
+	agreed.split = h.last.split
 	h.Hosts.mu.Unlock()
 	if !known || agreed.of != of {
 		if agreed.split, err = h.divide(ctx, hosts, identities); err != nil {
@@ -331,7 +330,7 @@ func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask fun
 		agreed.of = of
 	}
 	h.Hosts.mu.Lock()
-	h.split, h.last = agreed.split, agreed
+	h.last = agreed
 	h.Hosts.mu.Unlock()
 	return hosts, agreed, nil
 }

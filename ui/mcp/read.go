@@ -260,8 +260,12 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	first := min(from+at.At, to)
 	answer := readAnswer{Session: c.about, Before: first, footer: footer{Warnings: x.warnings(), Complete: x.State.Complete}}
 	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
-	if err := w.collect(ctx, branch[first:to], at, &answer); err != nil {
-		return nil, readError(err)
+	err = w.collect(ctx, branch[first:to], at, &answer)
+	if errors.Is(err, entry.ErrChanged) {
+		return nil, &Error{"io", err.Error(), "ask again: the index is brought up to date first"}
+	}
+	if err != nil {
+		return nil, err
 	}
 	size := func(i int) int { return w.sizes[i] }
 	return cutPage(paging.MaxBytes, len(w.rows), size, func(n int) (any, string) {
@@ -277,14 +281,6 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		}
 		return a, w.text(&a)
 	})
-}
-
-// readError explains an error of reading a session file.
-func readError(err error) error {
-	if errors.Is(err, entry.ErrChanged) {
-		return &Error{"io", err.Error(), "ask again: the index is brought up to date first"}
-	}
-	return err
 }
 
 // branch returns the entries of the branch of the named entry, or of the active
