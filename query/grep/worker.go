@@ -355,7 +355,7 @@ func (w *worker) took(matched int) error {
 // location is where all matches in the file are.
 func (w *worker) location() Location {
 	t, h := w.task, &w.fileHeader
-	return Location{EntryPlace: session.EntryPlace{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}}
+	return Location{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}
 }
 
 // locate moves a match in Notes to the beginning of the session that it is about, if that is

@@ -327,7 +327,7 @@ func TestGrepInTurns(t *testing.T) {
 				<-before
 			}
 			for i := range 3 {
-				if err := visit(&grep.Match{Location: grep.Location{EntryPlace: session.EntryPlace{SessionPath: path}}, Matched: 1}); err != nil {
+				if err := visit(&grep.Match{Location: grep.Location{SessionPath: path}, Matched: 1}); err != nil {
 					return &grep.Summary{}, err
 				}
 				if i == 0 && after != nil {
