@@ -69,13 +69,6 @@ func BySeverity(list []RuleMatch) []RuleMatch {
 	return list
 }
 
-// newMatches returns the rules that a call matches, the most severe first.
-func newMatches(found []shellcmd.Found) []RuleMatch {
-	return BySeverity(lists.Map(found, func(f shellcmd.Found) RuleMatch {
-		return RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause}
-	}))
-}
-
 // CallList is the answer of Calls. Each must be called once. All fields are final before
 // that, but Warnings, to which Each adds the files that it cannot read.
 type CallList struct {
@@ -411,7 +404,9 @@ func (r *callRun) matches(number int) []RuleMatch {
 		}
 	}
 	r.rules.Rules(c, command, cwd)
-	return newMatches(r.rules.Found())
+	return BySeverity(lists.Map(r.rules.Found(), func(f shellcmd.Found) RuleMatch {
+		return RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause}
+	}))
 }
 
 // passesArgs reports whether the arguments of a call pass all tests.

@@ -130,10 +130,21 @@ func (x *auditor) findParts() {
 	}
 }
 
-// cover counts a session that passes the filters.
+// cover counts a session that passes the filters, or an earlier part of one.
 func (x *auditor) cover(f *file) {
-	if f.wanted && f.IsSession() {
-		x.coverage.addSession(f.Summary, f.whole() == f)
+	if !f.wanted || !f.IsSession() {
+		return
+	}
+	c := &x.coverage
+	if f.whole() == f {
+		c.Sessions++
+	}
+	c.SkippedLines += f.Skipped
+	if !f.Oldest.IsZero() && (c.First.IsZero() || f.Oldest.Before(c.First.Time)) {
+		c.First = session.Time{Time: f.Oldest}
+	}
+	if f.Newest.After(c.Last.Time) {
+		c.Last = session.Time{Time: f.Newest}
 	}
 }
 

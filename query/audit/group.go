@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -59,8 +58,10 @@ func (req *Request) key(r *index.Reader, values []string) Key {
 			k.Project = &v
 		case "session":
 			k.SessionPath = v
-			k.SessionID, k.SessionName = sessionNames(r.Summaries(), v)
-			k.SessionName = req.shown(k.SessionName)
+			if i, ok := r.Table().Find(v); ok {
+				s := r.Summary(i)
+				k.SessionID, k.SessionName = s.ID, req.shown(s.Title())
+			}
 		}
 	}
 	return k
@@ -76,15 +77,6 @@ func (k *Key) Value(by string) string {
 
 // Values returns the values of the dimensions of a row.
 func (k *Key) Values(by []string) []string { return lists.Map(by, k.Value) }
-
-// sessionNames returns the id and the name of a session by its path.
-func sessionNames(sorted []session.Summary, path string) (id, name string) {
-	i := sort.Search(len(sorted), func(i int) bool { return sorted[i].Path >= path })
-	if i < len(sorted) && sorted[i].Path == path {
-		return sorted[i].ID, sorted[i].Title()
-	}
-	return "", ""
-}
 
 // A table has rows under construction by the values of their dimensions.
 type table[T any] struct {

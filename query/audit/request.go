@@ -98,20 +98,6 @@ type Coverage struct {
 	New          int          `json:"new"` // files that are not indexed yet
 }
 
-// addSession adds a session that passes the filters, or an earlier part of one.
-func (c *Coverage) addSession(s *session.Summary, whole bool) {
-	if whole {
-		c.Sessions++
-	}
-	c.SkippedLines += s.Skipped
-	if !s.Oldest.IsZero() && (c.First.IsZero() || s.Oldest.Before(c.First.Time)) {
-		c.First = session.Time{Time: s.Oldest}
-	}
-	if s.Newest.After(c.Last.Time) {
-		c.Last = session.Time{Time: s.Newest}
-	}
-}
-
 // rules returns the rules of which a call must match at least one; 0 if it need not match.
 func (r *Request) rules() (set shellcmd.RuleSet, err error) {
 	if r.Risky && len(r.Rules) == 0 {

@@ -2,9 +2,10 @@ package audit
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/sessions"
@@ -98,27 +99,27 @@ func (x *auditor) findRepeated() error {
 			member[i], member[p] = true, true
 		}
 	}
-	var numbers []int
-	var ids []uint32
+	ids := slices.Clone(x.ids)
 	for i := range x.files {
 		if member[i] {
 			x.files[i].shares = true // so that none of its uses is counted without a look at what others repeat
-			numbers, ids = append(numbers, i), append(ids, x.files[i].File)
+		} else {
+			ids[i] = segment.NoFile
 		}
 	}
 	var list []spent
 	var seen entrySet
-	for p, err := range x.facts.All(ids) {
-		i := numbers[p.File]
-		if err = cmp.Or(err, x.ctx.Err()); err != nil {
-			return fmt.Errorf("%s: %w", x.files[i].Path, err)
-		}
+	err := x.each(x.facts.All(ids), func(file *file, p *record.Piece) error {
 		u := &p.Usages
 		for k := range u.Len {
 			if copy := uint64(u.Copy.At(k)); copy == 0 || seen.add(copy) {
-				list = append(list, spent{u.At(k), x.files[i].millis(u.Time.At(k)), result{i, u.Offset.At(k)}, u.Source.At(k) == session.RoleToolResult})
+				list = append(list, spent{u.At(k), file.millis(u.Time.At(k)), result{p.File, u.Offset.At(k)}, u.Source.At(k) == session.RoleToolResult})
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	lists.SortStable(list, func(a, b spent) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.of.file, a.of.file)) // a subagent is younger

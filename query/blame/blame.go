@@ -221,6 +221,7 @@ func (x *attribution) answer(resp *Response) error {
 
 // why says why no session is said to have written a line.
 func (x *attribution) why(i int) string {
+	began := func(s session.Summary) bool { return s.Messages > 0 && !s.Oldest.After(x.req.Modified) }
 	switch {
 	case x.found[i].filtered:
 		return Filtered
@@ -228,16 +229,10 @@ func (x *attribution) why(i int) string {
 		return Short
 	case len(x.same) > 0:
 		return Other
-	case x.isOlder():
+	case !x.req.Modified.IsZero() && !slices.ContainsFunc(x.reader.Summaries(), began): // changed before the first session began
 		return Before
 	}
 	return Untouched
-}
-
-// isOlder reports whether the file was changed last before the first session began.
-func (x *attribution) isOlder() bool {
-	began := func(s session.Summary) bool { return s.Messages > 0 && !s.Oldest.After(x.req.Modified) }
-	return !x.req.Modified.IsZero() && !slices.ContainsFunc(x.reader.Summaries(), began)
 }
 
 // same reports whether two adjacent lines are in one block.

@@ -12,7 +12,7 @@ import (
 // An Action is what a call does, as far as it shows that a later call does the same.
 type Action struct {
 	fact     *session.CallFact
-	commands []shellcmd.Command // of a shell command; nil if it cannot be parsed, or is a long script
+	commands []shellcmd.Command // of a shell command, those that prepare and shorten only if there are no others; nil if it cannot be parsed, or is a long script
 }
 
 // mostCommands is how many commands a shell command may have to be compared by them.
@@ -22,7 +22,12 @@ func NewAction(c *session.CallFact) *Action {
 	d := &Action{fact: c}
 	if c.Shell && !c.Cut && c.Dialect == session.DialectPOSIX {
 		if list, ok := shellcmd.Commands(c.Line, c.Dir); ok && len(list) <= mostCommands {
-			d.commands = essential(list)
+			rest := slices.DeleteFunc(slices.Clone(list), func(c shellcmd.Command) bool {
+				return slices.Contains(preparing, c.Label) || c.Piped && slices.Contains(shortening, c.Label)
+			})
+			if d.commands = rest; len(rest) == 0 {
+				d.commands = list
+			}
 		}
 	}
 	return d
@@ -76,18 +81,6 @@ func (d *Action) Steps() (list []string, piped bool) {
 	}
 	all, _ := shellcmd.Commands(d.fact.Line, d.fact.Dir) // commands lacks them
 	return list, slices.ContainsFunc(all, func(c shellcmd.Command) bool { return c.Piped && slices.Contains(shortening, c.Label) })
-}
-
-// essential returns the commands without those that prepare and shorten; all if there
-// are no others.
-func essential(list []shellcmd.Command) []shellcmd.Command {
-	rest := slices.DeleteFunc(slices.Clone(list), func(c shellcmd.Command) bool {
-		return slices.Contains(preparing, c.Label) || c.Piped && slices.Contains(shortening, c.Label)
-	})
-	if len(rest) == 0 {
-		return list
-	}
-	return rest
 }
 
 // sameCommand reports whether two commands have the same operands, or one has a few more:

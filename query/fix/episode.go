@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pigrep/internal/session"
+	"pigrep/query/search"
 )
 
 // An event is something that happened on a branch.
@@ -184,11 +185,14 @@ func (e *episode) again(call int) bool {
 }
 
 func (t *trail) session(e *episode) *Session {
-	s := &t.record.Summary
+	s := search.Describe(&t.record.Summary, t.req.Resume)
+	if t.req.Redact {
+		s.Redact()
+	}
 	x := &Session{
 		Type: "fix", Outcome: e.outcome, Closeness: math.Round(1000*e.closeness) / 1000,
-		SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title(), Agent: session.ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD, Modified: session.Time{Time: s.Modified()},
-		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply,
+		SessionPath: s.SessionPath, SessionID: s.SessionID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title, Agent: s.Agent, Kept: s.Kept, CWD: s.CWD, Modified: s.Modified,
+		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply, Resume: s.Resume,
 	}
 	for _, c := range e.made {
 		f := &e.facts[c.call]
@@ -196,7 +200,6 @@ func (t *trail) session(e *episode) *Session {
 			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.again(c.call), Line: c.place.Line, Offset: c.place.Offset,
 		})
 	}
-	t.describe(x, s)
 	return x
 }
 

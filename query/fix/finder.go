@@ -116,8 +116,7 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 		}
 		same, ok = share, true
 		best.start, best.end = body.words[from].start, body.words[to-1].end
-		values, best.names = body.valuesNear(best.start, best.end, l.values)
-		best.lacks = body.lacking(best.start, best.end, l)
+		values, best.names, best.lacks = body.around(best.start, best.end, l)
 	}
 	if f.ctx.Err() != nil {
 		return match{}, false
@@ -200,55 +199,39 @@ func (f *finder) read(text []byte) (b body) {
 // near is how far a value may be from the words of an error to belong to it, in bytes.
 const near = 300
 
-// valuesNear returns how many of the values are near a range, from 0 to 1, and how many
-// of the names among them.
-func (b *body) valuesNear(start, end int, values []value) (all, names float64) {
-	found := make(map[string]bool)
-	first, _ := slices.BinarySearchFunc(b.values, start-near, func(v value, at int) int { return cmp.Compare(v.start, at) })
-	for _, v := range b.values[first:] {
-		if v.start > end+near {
-			break
+// around says what is near a range: how many of the values of a line, from 0 to 1, how many of the
+// names among them, and which of its names and words are not.
+func (b *body) around(start, end int, l *signatureLine) (all, names float64, lacks []string) {
+	values, words := make(map[string]bool), make(map[string]bool)
+	for _, v := range b.values {
+		if v.start >= start-near && v.start <= end+near {
+			values[v.text] = true
 		}
-		found[v.text] = true
+	}
+	for _, w := range b.words {
+		if w.start >= start-near && w.end <= end+near {
+			words[w.term] = true
+		}
 	}
 	var there, of [2]int // other values, and names
-	for _, v := range values {
+	for _, v := range l.values {
 		kind := 0
 		if v.name {
 			kind = 1
 		}
 		of[kind]++
-		if found[v.text] {
+		if values[v.text] {
 			there[kind]++
-		}
-	}
-	return share(there[0]+there[1], of[0]+of[1]), share(there[1], of[1])
-}
-
-// lacking returns the names and words of a line that are not near a range.
-func (b *body) lacking(start, end int, l *signatureLine) (list []string) {
-	found := make(map[string]bool)
-	for _, v := range b.values {
-		if v.start >= start-near && v.start <= end+near {
-			found[v.text] = true
-		}
-	}
-	for _, w := range b.words {
-		if w.start >= start-near && w.end <= end+near {
-			found[w.term] = true
-		}
-	}
-	for _, v := range l.values {
-		if v.name && !found[v.text] {
-			list = append(list, v.text)
+		} else if v.name && !words[v.text] {
+			lacks = append(lacks, v.text)
 		}
 	}
 	for _, w := range l.words {
-		if !found[w.term] {
-			list = append(list, l.raw[w.start:w.end])
+		if !words[w.term] && !values[w.term] {
+			lacks = append(lacks, l.raw[w.start:w.end])
 		}
 	}
-	return list
+	return share(there[0]+there[1], of[0]+of[1]), share(there[1], of[1]), lacks
 }
 
 // share returns n / total, or 1 if total is 0.

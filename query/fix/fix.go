@@ -217,17 +217,12 @@ func Statistics(r *index.Reader, req Request) (*words.Statistics, error) {
 // List puts all sessions in order, and leaves the first of them.
 func (r *Response) List(limit int) {
 	order(r.Sessions)
-	r.Missing, r.Total = lackedByAll(r.Sessions), len(r.Sessions)
-	r.Sessions = r.Sessions[:min(cmp.Or(max(limit, 0), DefaultLimit), len(r.Sessions))]
-}
-
-func lackedByAll(list []Session) []string {
-	if len(list) == 0 {
-		return nil
+	if r.Total = len(r.Sessions); r.Total > 0 {
+		r.Missing = slices.DeleteFunc(slices.Clone(r.Sessions[0].Lacks), func(name string) bool {
+			return slices.ContainsFunc(r.Sessions, func(s Session) bool { return !slices.Contains(s.Lacks, name) })
+		})
 	}
-	return slices.DeleteFunc(slices.Clone(list[0].Lacks), func(name string) bool {
-		return slices.ContainsFunc(list, func(s Session) bool { return !slices.Contains(s.Lacks, name) })
-	})
+	r.Sessions = r.Sessions[:min(cmp.Or(max(limit, 0), DefaultLimit), len(r.Sessions))]
 }
 
 // text returns the lines of the error as they may be shown.
@@ -360,17 +355,6 @@ func (f *follower) session(x *rank.Session) (*Session, error) {
 		return nil, nil
 	}
 	return t.session(best), nil
-}
-
-// describe adds the resume command, and masks the texts of a session that are not masked
-// yet.
-func (f *follower) describe(x *Session, s *session.Summary) {
-	hit := search.Describe(s, f.req.Resume)
-	x.Resume = hit.Resume
-	if f.req.Redact {
-		hit.Redact()
-		x.SessionName, x.FirstPrompt, x.Title = hit.Name, hit.FirstPrompt, hit.Title
-	}
 }
 
 // occurrences returns where the entries are that the search found and that contain the

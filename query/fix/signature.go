@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,11 +57,12 @@ func (n *normalizer) line(text []byte, offset int) line {
 		}
 	}
 	for i := 0; i < len(text); {
-		if end := colourEnd(text, i); end > i {
-			for ; i < end; i++ {
-				n.blanked[i] = ' '
+		if text[i] == '\x1b' {
+			if code := colour().Find(text[i:]); code != nil {
+				copy(n.blanked[i:], bytes.Repeat([]byte{' '}, len(code)))
+				i += len(code)
+				continue
 			}
-			continue
 		}
 		if end := quoteEnd(text, i); end > 0 {
 			if inner := text[i+1 : end]; isName(inner) {
@@ -117,18 +119,8 @@ func (n *normalizer) walk(text []byte, visit func(analysis.Token)) {
 	})
 }
 
-// colourEnd returns where the colour code of a terminal ends that begins at i; i if none does.
-func colourEnd(text []byte, i int) int {
-	if !bytes.HasPrefix(text[i:], []byte("\x1b[")) {
-		return i
-	}
-	for end := i + 2; end < len(text); end++ {
-		if c := text[end]; !isDigit(c) && c != ';' {
-			return end + 1
-		}
-	}
-	return i
-}
+// colour matches the colour code of a terminal.
+var colour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\x1b\[[\d;]*[^\d;]`) })
 
 func isSeparator(c byte) bool {
 	return c <= ' ' || strings.IndexByte("\"`()[]{}<>,;=|", c) >= 0
@@ -198,7 +190,7 @@ func isPath(p []byte) bool {
 		return false
 	case bytes.Contains(p, []byte("://")):
 		return true
-	case strings.IndexByte("/~", p[0]) >= 0 && isAlnumOr(p[1], "/._-@"), bytes.HasPrefix(p, []byte("./")), bytes.HasPrefix(p, []byte("../")):
+	case strings.IndexByte("/~", p[0]) >= 0 && (isAlnum(p[1]) || strings.IndexByte("/._-@", p[1]) >= 0), bytes.HasPrefix(p, []byte("./")), bytes.HasPrefix(p, []byte("../")):
 		return true
 	case len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && isAlnum(p[0]):
 		return true
@@ -277,8 +269,6 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80 }
 
-func isAlnumOr(c byte, others string) bool { return isAlnum(c) || strings.IndexByte(others, c) >= 0 }
-
 func isNumber(p []byte) bool {
 	return len(p) > 0 && !bytes.ContainsFunc(p, func(r rune) bool { return r < '0' || r > '9' })
 }
@@ -323,7 +313,10 @@ func read(text string) *signature {
 			raw := bytes.TrimSpace(raws[at])
 			l := take(raw)
 			l.words = l.words[:min(len(l.words), maxWords)]
-			if len(l.words) == 0 || slices.ContainsFunc(list, func(o signatureLine) bool { return sameWords(o.words, l.words) }) {
+			again := func(o signatureLine) bool {
+				return slices.EqualFunc(o.words, l.words, func(a, b word) bool { return a.term == b.term })
+			}
+			if len(l.words) == 0 || slices.ContainsFunc(list, again) {
 				continue
 			}
 			list = append(list, signatureLine{line: l, raw: string(raw), at: at, looksLikeError: looksLikeError(raw, l.words)})
@@ -365,10 +358,6 @@ func Identity(text string) (words, names string) {
 		}
 	}
 	return words, names
-}
-
-func sameWords(a, b []word) bool {
-	return slices.EqualFunc(a, b, func(a, b word) bool { return a.term == b.term })
 }
 
 func (s *signature) terms() (list []string) {

@@ -100,7 +100,9 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 			continue
 		}
 		for _, name := range changedPaths(c) {
-			add(aChange, ByFile, lastElements(name)+names, c.Offset, name) // of an error about the same things
+			whole := path.Clean(session.Slashed(name))
+			end := path.Join(path.Base(path.Dir(whole)), path.Base(whole)) // a project may lie in several directories
+			add(aChange, ByFile, end+names, c.Offset, name)                // of an error about the same things
 		}
 		if !c.Shell || c == last {
 			continue
@@ -137,12 +139,6 @@ func changedPaths(c *session.CallFact) (list []string) {
 		}
 	}
 	return list
-}
-
-// lastElements returns the last two elements of a path: a project may lie in several directories.
-func lastElements(name string) string {
-	name = path.Clean(session.Slashed(name))
-	return path.Join(path.Base(path.Dir(name)), path.Base(name))
 }
 
 func passOf(f *Fact) *Pass {

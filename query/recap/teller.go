@@ -104,22 +104,19 @@ func (t *teller) calls(list []session.CallFact) {
 		if !c.Shell || !c.HasResult {
 			continue
 		}
-		action := fix.NewAction(c)
+		action, now := fix.NewAction(c), t.at(Failed, c.Offset, clipped(c.Line))
 		at := slices.IndexFunc(failures, func(f *failure) bool { return action.Repeats(f.action) })
 		switch {
 		case c.Failed && at >= 0:
 			f := &t.facts[failures[at].fact]
-			times := f.Times + 1
-			*f = t.at(Failed, c.Offset, clipped(c.Line))
-			f.Times, failures[at].result, failures[at].last = times, c.Result, i
+			now.Times = f.Times + 1
+			*f, failures[at].result, failures[at].last = now, c.Result, i
 		case c.Failed:
-			f := t.at(Failed, c.Offset, clipped(c.Line))
-			f.Times = 1
+			now.Times = 1
 			failures = append(failures, &failure{action, len(t.facts), c.Result, i, i})
-			t.facts = append(t.facts, f)
+			t.facts = append(t.facts, now)
 		case at >= 0 && c.Succeeded():
-			p := t.at(Failed, c.Offset, clipped(c.Line))
-			pass := &Pass{EntryID: p.EntryID, Line: p.Line, Offset: p.Offset, Text: p.Text}
+			pass := passOf(&now)
 			for k := range list[failures[at].since:i] {
 				for _, f := range changed(&list[failures[at].since+k]) {
 					if name := path.Base(session.Slashed(f.Path)); !slices.Contains(pass.Changed, name) {

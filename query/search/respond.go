@@ -353,7 +353,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		hit.Before, hit.After = around[0], around[1]
 	}
 	if s.req.Redact {
-		hit.redact()
+		hit.SessionName, hit.Label = redact.Text(hit.SessionName), redact.Text(hit.Label)
 	}
 	return hit, nil
 }
@@ -435,17 +435,15 @@ func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (
 	if err != nil || at < 0 {
 		return list, err
 	}
-	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
-		if err := s.neighbour(&list[0], w, rec, path[i]); err != nil {
-			return list, err
+	for side, step := range []int{-1, 1} {
+		most := []int{before, after}[side]
+		for i := at + step; i >= 0 && i < len(path) && len(list[side]) < most; i += step {
+			if err := s.neighbour(&list[side], w, rec, path[i]); err != nil {
+				return list, err
+			}
 		}
 	}
 	slices.Reverse(list[0])
-	for i := at + 1; i < len(path) && len(list[1]) < after; i++ {
-		if err := s.neighbour(&list[1], w, rec, path[i]); err != nil {
-			return list, err
-		}
-	}
 	return list, nil
 }
 
@@ -509,11 +507,6 @@ func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span
 		moved[i] = m
 	}
 	return []byte(masked), moved
-}
-
-// redact masks the texts of a hit other than its fragment.
-func (h *Hit) redact() {
-	h.SessionName, h.Label = redact.Text(h.SessionName), redact.Text(h.Label)
 }
 
 func (s *SessionHit) Redact() {

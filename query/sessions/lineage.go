@@ -244,19 +244,12 @@ func (l *Lineage) findTwins() {
 		return
 	}
 	l.twins = make(map[string][]int)
-	first := make(map[string]int, len(l.sessions))
+	files := make(map[string]int, len(l.sessions)) // with an id
 	for i := range l.sessions {
-		id := l.sessions[i].id
-		if id == "" {
-			continue
-		}
-		at, ok := first[id]
-		switch {
-		case !ok:
-			first[id] = i
-		case l.twins[id] == nil:
-			l.twins[id] = []int{at, i}
-		default:
+		files[l.sessions[i].id]++
+	}
+	for i := range l.sessions {
+		if id := l.sessions[i].id; id != "" && files[id] > 1 {
 			l.twins[id] = append(l.twins[id], i)
 		}
 	}

@@ -198,17 +198,8 @@ const DefaultSessions = 20
 
 // passesLineage applies Named and Forks, which search does not know.
 func (l *lister) passesLineage(i int) bool {
-	if !l.req.Named && !l.req.Forks {
-		return true
-	}
 	s := l.r.Summary(i)
-	switch {
-	case l.req.Named && s.Name == "":
-		return false
-	case l.req.Forks && s.ParentSession == "" && len(l.lineage.forks[i]) == 0:
-		return false
-	}
-	return true
+	return (!l.req.Named || s.Name != "") && (!l.req.Forks || s.ParentSession != "" || len(l.lineage.forks[i]) > 0)
 }
 
 // filter returns the sessions that pass the filters. A session passes filters on documents

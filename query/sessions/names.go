@@ -393,8 +393,12 @@ func (n *Naming) ShortID(id string) string {
 
 func (n *Naming) uniquePart(id, low string) string {
 	ids := n.sorted()
-	if head := cutAt(id, near.ShortID); sharedStart(ids.heads, low) < len(head) {
-		return head
+	head := near.ShortID
+	for head < len(id) && !utf8.RuneStart(id[head]) {
+		head++
+	}
+	if sharedStart(ids.heads, low) < head {
+		return id[:head]
 	}
 	from := len(id) - max(near.ShortID, sharedStart(ids.tails, reversed(low))+1)
 	for ; from > 0; from-- {
@@ -455,14 +459,6 @@ func each(list []session.Summary) iter.Seq2[int, *session.Summary] {
 			}
 		}
 	}
-}
-
-// cutAt returns the first n bytes of s, and the rest of a character that they cut.
-func cutAt(s string, n int) string {
-	for n < len(s) && !utf8.RuneStart(s[n]) {
-		n++
-	}
-	return s[:n]
 }
 
 func reversed(s string) string {
