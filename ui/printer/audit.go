@@ -113,7 +113,7 @@ func (a *Audit) JSON(j *JSON) {
 
 func (a *Audit) Sheet(Layout) table { return a.table }
 
-func (a *Audit) Plain(p *plain) { a.Rows = p.table(a.table) }
+func (a *Audit) Plain(p *Text) { a.Rows = p.records(a.table) }
 
 func (a *Audit) Text(t *Text) {
 	if a.opening != "" {

@@ -72,9 +72,9 @@ func (b *Blame) Sheet(layout Layout) table {
 }
 
 // Plain writes the blocks as lines of compilers, with Vim, or as records.
-func (b *Blame) Plain(p *plain) {
+func (b *Blame) Plain(p *Text) {
 	if !b.Vim {
-		p.table(b.Sheet(p.Layout))
+		p.records(b.Sheet(p.Layout))
 		return
 	}
 	for i := range b.Response.Blocks {

@@ -50,9 +50,7 @@ type Grep struct {
 
 func (g *Grep) Text(t *Text) { g.lines(&grepText{Text: t, Grep: g}) }
 
-func (g *Grep) Plain(p *plain) {
-	g.lines(&grepText{Text: &Text{Sink: p.Sink, Layout: p.Layout}, Grep: g, plain: true})
-}
+func (g *Grep) Plain(p *Text) { g.lines(&grepText{Text: p, Grep: g, plain: true}) }
 
 // grepLine is a line of a template: a line of a part or, with GrepOnly, a match in it.
 type grepLine struct {

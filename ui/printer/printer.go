@@ -42,7 +42,7 @@ type Answer interface {
 	JSON(*JSON)
 }
 
-type recorder interface{ Plain(*plain) }
+type recorder interface{ Plain(*Text) }
 
 type tabular interface{ Sheet(Layout) table }
 
@@ -206,9 +206,9 @@ func (p *Printer) Print(a Answer) error {
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
-			a.Plain(&plain{Sink: out, Layout: p.Layout.named()})
+			a.Plain(&Text{Sink: out, Layout: p.Layout.named()})
 		case tabular:
-			(&plain{Sink: out}).table(a.Sheet(p.Layout.named()))
+			(&Text{Sink: out}).records(a.Sheet(p.Layout.named()))
 		default:
 			a.Text(&Text{Sink: out})
 		}
@@ -272,7 +272,7 @@ func (s *Sink) End() error {
 	return s.Err
 }
 
-// text writes for people.
+// Text writes for people; with the layout of records, lines for programs.
 type Text struct {
 	*Sink
 	Layout
@@ -307,24 +307,13 @@ func (t *Text) Style(s ansi.Style, text string) string {
 
 func (t *Text) Dim(s string) string { return t.Style(DimStyle, s) }
 
-// plain writes a record a line, for pipes.
-type plain struct {
-	*Sink
-	Layout
-	line []byte // reused
-}
-
-// record writes the columns on one line. White space within a column, including
+// record writes the columns on one line, for pipes. White space within a column, including
 // tabs and newlines, becomes one space.
-func (p *plain) record(columns ...string) {
-	p.line = p.line[:0]
+func (t *Text) record(columns ...string) {
 	for i, c := range columns {
-		if i > 0 {
-			p.line = append(p.line, '\t')
-		}
-		p.line = append(p.line, terminal.Clean(c)...)
+		t.Print(human.When(i > 0, "\t"), terminal.Clean(c))
 	}
-	_, _ = p.Write(append(p.line, '\n'))
+	t.Print("\n")
 }
 
 // stampUTC is a time in a column; "" for none.

@@ -332,9 +332,9 @@ func (a *Lessons) Sheet(layout Layout) table {
 	}}
 }
 
-func (a *Lessons) Plain(p *plain) {
+func (a *Lessons) Plain(p *Text) {
 	if !a.Markdown {
-		p.table(a.Sheet(p.Layout))
+		p.records(a.Sheet(p.Layout))
 		return
 	}
 	for i := range a.Response.Lessons {

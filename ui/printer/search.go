@@ -162,11 +162,11 @@ func (s *Search) title(h *search.Hit) string {
 }
 
 // plain writes the rows. Lines of -- separate hits with entries around them.
-func (s *Search) Plain(p *plain) {
+func (s *Search) Plain(p *Text) {
 	hits := s.Response.Hits // none that are read later have entries around them
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	if !around {
-		p.table(s.Sheet(p.Layout))
+		p.records(s.Sheet(p.Layout))
 		return
 	}
 	for i := range hits {
@@ -176,7 +176,7 @@ func (s *Search) Plain(p *plain) {
 		one, all := *s, *s.Response
 		all.Hits, one.Response = hits[i:i+1], &all
 		s.written++
-		p.table(one.Sheet(p.Layout))
+		p.records(one.Sheet(p.Layout))
 	}
 }
 

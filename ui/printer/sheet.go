@@ -173,11 +173,11 @@ func names(s table) []string {
 }
 
 // table writes and counts the rows as records.
-func (p *plain) table(s table) (n int) {
-	p.Fail(s.records(func(columns []string) error {
+func (t *Text) records(s table) (n int) {
+	t.Fail(s.records(func(columns []string) error {
 		n++
-		p.record(columns...)
-		return p.Err
+		t.record(columns...)
+		return t.Err
 	}))
 	return n
 }

@@ -446,9 +446,9 @@ func stepSheet(x *Index, layout Layout) *sheet[Step] {
 	}
 }
 
-func (x *Index) Plain(p *plain) {
+func (x *Index) Plain(p *Text) {
 	if x.DryRun {
-		p.table(stepSheet(x, Layout{}))
+		p.records(stepSheet(x, Layout{}))
 	} else {
 		p.Print(indexLine(x), "\n")
 	}
@@ -505,7 +505,7 @@ func (d *Doctor) Text(t *Text) {
 	t.Print(doctorLine(d), "\n")
 }
 
-func (d *Doctor) Plain(p *plain) {
+func (d *Doctor) Plain(p *Text) {
 	for _, f := range d.Findings {
 		p.record("finding", f.Path, f.What)
 	}

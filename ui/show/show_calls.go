@@ -24,11 +24,6 @@ import (
 	"pigrep/ui/transcript"
 )
 
-// wait holds a call back until its result.
-func (p *showText) wait(e *entry.Entry, c *session.Call) {
-	p.waiting = append(p.waiting, waitingCall{e, c, diff.Of(c)})
-}
-
 // release prints the calls without a result.
 func (p *showText) release() {
 	for _, w := range p.waiting {
@@ -129,7 +124,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 	for _, l := range rest {
 		p.broken(resultIndent, l)
 	}
-	p.more(resultIndent, len(lines)-shown)
+	p.more(resultIndent, len(lines)-shown, "")
 }
 
 // broken prints a line on as many as it needs.
@@ -265,7 +260,7 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 		}
 	}
 	show(f.Head)
-	p.more(resultIndent, f.Hidden)
+	p.more(resultIndent, f.Hidden, "")
 	show(f.Tail)
 }
 
@@ -363,17 +358,11 @@ func (p *showText) diff(files []diff.File, indent string, limit int, failed bool
 	} else if highest := slices.MaxFunc(rows, func(a, b diffRow) int { return a.number - b.number }).number; highest > 0 {
 		layout.digits = len(strconv.Itoa(highest))
 	}
-	p.moreDiff(indent, above)
+	p.more(indent, above, p.unfoldHint())
 	for _, r := range rows {
 		p.diffRow(r, layout)
 	}
-	p.moreDiff(indent, below)
-}
-
-func (p *showText) moreDiff(indent string, hidden int) {
-	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
-	}
+	p.more(indent, below, p.unfoldHint())
 }
 
 // diffRow is a line of a diff, or a separator.

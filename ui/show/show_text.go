@@ -423,7 +423,7 @@ func (p *showText) prose(b transcript.Block, limit int) {
 		shown = len(lines)
 	}
 	p.indented(bodyIndent, lines[:shown])
-	p.more(bodyIndent, len(lines)-shown)
+	p.more(bodyIndent, len(lines)-shown, "")
 }
 
 func (p *showText) indented(indent string, lines []string) {
@@ -432,9 +432,10 @@ func (p *showText) indented(indent string, lines []string) {
 	}
 }
 
-func (p *showText) more(indent string, hidden int) {
+// more says how many lines are hidden, and how to see them.
+func (p *showText) more(indent string, hidden int, hint string) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")))
+		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")+hint))
 	}
 }
 
@@ -462,7 +463,7 @@ func (p *showText) reply(it *transcript.Item) {
 	for _, b := range it.Blocks {
 		switch b.Form {
 		case transcript.Call:
-			p.wait(e, b.Call)
+			p.waiting = append(p.waiting, waitingCall{e, b.Call, diff.Of(b.Call)})
 			p.begun = true
 		case transcript.Thinking:
 			if !p.begun && p.last != "call" {
