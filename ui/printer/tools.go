@@ -179,24 +179,16 @@ func (l Layout) idCell(id, path string) cell {
 	return cell{Text: l.sessionID(id, path), Plain: id}
 }
 
-// callPlace is the time of a call, and what show takes to find it.
-type callPlace struct {
-	time                 session.Time
-	session, path, entry string
-	offset               int64
-}
-
-// groupColumns are the first columns of calls below the heading of a group.
-func groupColumns[T any](l Layout, place func(*T) callPlace) []sheetColumn[T] {
+// groupColumns are the first columns of calls below the heading of a group. of returns when and where a call was.
+func groupColumns[T any](l Layout, of func(*T) (session.Time, *session.EntryPlace, int64)) []sheetColumn[T] {
 	return []sheetColumn[T]{
 		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *T) cell {
-			c := l.timeCell(place(r).time.Time)
-			c.Indent = "  "
-			return c
+			at, _, _ := of(r)
+			return cell{Indent: "  ", Text: l.date(at.Time)}
 		}},
 		{column{Title: "ENTRY", Width: near.ShortID + 9, Whole: true}, func(r *T) cell { // as show accepts it: SESSION:ENTRY
-			p := place(r)
-			return textCell(l.sessionID(p.session, p.path) + ":" + sessions.EntryName(p.entry, p.offset))
+			_, p, offset := of(r)
+			return textCell(l.sessionID(p.SessionID, p.SessionPath) + ":" + sessions.EntryName(p.EntryID, offset))
 		}},
 	}
 }
@@ -232,8 +224,8 @@ func (t *Text) touches(rows []audit.TouchRow) {
 		ofSession[r.SessionPath] = append(ofSession[r.SessionPath], r)
 	}
 	differ := slices.ContainsFunc(rows, func(r row) bool { return r.Path != rows[0].Path })
-	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
-		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
+	columns := append(groupColumns(t.Layout, func(r *row) (session.Time, *session.EntryPlace, int64) {
+		return r.Timestamp, &r.EntryPlace, r.Offset
 	}), []sheetColumn[row]{
 		{column{Title: "ACTION", Width: 7}, func(r *row) cell {
 			if r.Action == "other" && r.Tool != "" {
@@ -396,8 +388,8 @@ func (g *ruleGroups) closing() string {
 // ruleGroups writes a table for each rule, the most severe first.
 func (t *Text) ruleGroups(g *ruleGroups) {
 	type row = audit.CallRow
-	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
-		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
+	columns := append(groupColumns(t.Layout, func(r *row) (session.Time, *session.EntryPlace, int64) {
+		return r.Timestamp, &r.EntryPlace, r.Offset
 	}), []sheetColumn[row]{
 		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},

@@ -86,10 +86,10 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 		return s
 	}
 	s.Note = human.Plural(len(list.Sessions), "session", "sessions")
-	t := &Table{Head: []Head{{Text: "session"}, {Text: "project"}, {Text: "last message"}, {Text: "messages", Number: true}, {Text: "tokens", Number: true}, {Text: "cost", Number: true}}}
+	t := &Table{Head: []Cell{{Text: "session"}, {Text: "project"}, {Text: "last message"}, {Text: "messages", Number: true}, {Text: "tokens", Number: true}, {Text: "cost", Number: true}}}
 	several := slices.ContainsFunc(list.Sessions, func(h sessions.Session) bool { return h.Agent != list.Sessions[0].Agent })
 	if several {
-		t.Head = slices.Insert(t.Head, 1, Head{Text: "agent"})
+		t.Head = slices.Insert(t.Head, 1, Cell{Text: "agent"})
 	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
@@ -115,8 +115,8 @@ func (v *View) Recap(r *recap.Response) *Section {
 	for i := range slices.Backward(r.Sessions) {
 		h := &r.Sessions[i]
 		t := &Table{
-			Title: html.Line(human.Headline(h.Title)), Note: strings.TrimPrefix(html.Line(human.Path(h.CWD, v.Home))+" · "+human.Plural(h.Prompts, "turn", "turns"), " · "),
-			Head: []Head{{Text: "what"}, {Text: "in short"}},
+			Title: html.Line(human.Headline(h.Title)), Note: human.Joined(" · ", html.Line(human.Path(h.CWD, v.Home)), human.Plural(h.Prompts, "turn", "turns")),
+			Head: []Cell{{Text: "what"}, {Text: "in short"}},
 		}
 		for _, b := range printer.Briefly(h) {
 			t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: b.Label, Link: v.session(h.SessionPath, h.SessionID, b.Entry)}, cut(b.Text)}})
@@ -164,16 +164,10 @@ type Section struct {
 // Table is a table of texts.
 type Table struct {
 	Title, Note string
-	Head        []Head
+	Head        []Cell
 	Rows        []Row
 	Total       []Cell
 	More        string // what is left out; "" for nothing
-}
-
-// Head is the title of a column.
-type Head struct {
-	Text   string
-	Number bool
 }
 
 // Row is a row of a table.
@@ -223,7 +217,7 @@ func fromAudit(a *printer.Audit, title string, link func(row int) string) (*Tabl
 		first = 1 // the title beside it leads to the session
 	}
 	for _, c := range grid.Columns[first:] {
-		t.Head = append(t.Head, Head{strings.ToLower(c.Title), c.Right})
+		t.Head = append(t.Head, Cell{Text: strings.ToLower(c.Title), Number: c.Right})
 	}
 	cells := func(texts []string) []Cell {
 		list := lists.Map(texts[first:], cut)
@@ -494,8 +488,8 @@ func (v *View) minute(t session.Time) string {
 	return human.When(!t.IsZero(), t.In(v.Now.Location()).Format("2006-01-02 15:04"))
 }
 
-func callHead(last string) []Head {
-	return []Head{{Text: "time"}, {Text: "project"}, {Text: "tool"}, {Text: "call"}, {Text: last}}
+func callHead(last string) []Cell {
+	return []Cell{{Text: "time"}, {Text: "project"}, {Text: "tool"}, {Text: "call"}, {Text: last}}
 }
 
 func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
