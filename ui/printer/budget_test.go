@@ -15,7 +15,7 @@ import (
 type streamed struct{ *Stream }
 
 func (s streamed) Text(*Text)   { panic("no text") }
-func (s streamed) Plain(*Text) { panic("no records") }
+func (s streamed) Plain(*Text)  { panic("no records") }
 func (s streamed) JSON(j *JSON) { j.Stream(s.Stream) }
 
 func bounded(t interface{ Fatal(...any) }, s *Stream, most int, f Format) string {

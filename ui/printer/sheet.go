@@ -279,14 +279,10 @@ type tableLayout struct {
 // come.
 func (t *Text) table(s table) (n int) {
 	l := &tableLayout{columns: s.shown(true)}
-	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
+	l.widths = lists.Map(l.columns, func(c column) int { return c.Width })
+	l.whole = make([]float64, len(l.columns))
 	each, total := s.each, s.sum()
-	measured := true
-	for i, c := range l.columns {
-		l.widths[i] = c.Width
-		measured = measured && c.Width == 0
-	}
-	if measured {
+	if !slices.ContainsFunc(l.widths, func(width int) bool { return width > 0 }) {
 		var rows []sheetRow
 		t.Fail(each(func(r *sheetRow) error {
 			kept := *r
@@ -317,12 +313,9 @@ func (t *Text) table(s table) (n int) {
 // measure makes each column as wide as its widest cell, up to a limit.
 func (l *tableLayout) measure(width int, rows []sheetRow, total *sheetRow, titled bool) {
 	for i, c := range l.columns {
-		most := c.Most
-		switch {
-		case c.Flex:
+		most := cmp.Or(c.Most, maxMeasured)
+		if c.Flex {
 			most = width
-		case most == 0:
-			most = maxMeasured
 		}
 		if titled {
 			l.widths[i] = terminal.Width(c.Title)
@@ -343,11 +336,10 @@ func (l *tableLayout) measure(width int, rows []sheetRow, total *sheetRow, title
 // column grows or shrinks. Before it gets too narrow, columns are hidden from the right,
 // and then the key columns shrink, the widest first.
 func (l *tableLayout) spread(width int) (spare int) {
-	room, flex := width, -1
+	room, flex := width, slices.IndexFunc(l.columns, func(c column) bool { return c.Flex })
 	for i, c := range l.columns {
 		switch {
-		case c.Flex:
-			flex = i
+		case i == flex:
 		case width < c.From:
 			l.widths[i] = 0
 		case l.widths[i] > 0:
@@ -395,13 +387,11 @@ func (l *tableLayout) spread(width int) (spare int) {
 		l.widths[widest]--
 		room++
 	}
-	least := max(room, min(need, minFlex/2)) // with all others hidden there may be less than it needs
 	if flex < 0 {
 		return room
 	}
-	if l.widths[flex] == 0 || l.widths[flex] > least {
-		l.widths[flex] = least
-	}
+	least := max(room, min(need, minFlex/2)) // with all others hidden there may be less than it needs
+	l.widths[flex] = min(cmp.Or(l.widths[flex], least), least)
 	return room - l.widths[flex]
 }
 
@@ -413,10 +403,7 @@ func (l *tableLayout) addBars(spare int) {
 			shares++
 		}
 	}
-	if shares == 0 {
-		return
-	}
-	if bar := min(spare/shares-1, maxBar); bar >= minBar {
+	if bar := min(spare/max(shares, 1)-1, maxBar); bar >= minBar {
 		l.bar = bar
 	}
 }
@@ -616,16 +603,13 @@ func (s *sheet[T]) fields() (list []string) {
 // template writes the rows in the form of a template, and counts them.
 func (s *sheet[T]) template(out *Sink, t *Template) (n int) {
 	cells := make([]func(*T) cell, len(t.pieces))
-	for i, p := range t.pieces { // the last one has no field
-		for j := range s.columns {
-			if i < len(t.pieces)-1 && s.columns[j].field() == p.field {
-				cells[i] = s.columns[j].cell
-			}
-		}
-		if i < len(t.pieces)-1 && cells[i] == nil {
+	for i, p := range t.pieces[:len(t.pieces)-1] { // the last one has no field
+		at := slices.IndexFunc(s.columns, func(c sheetColumn[T]) bool { return c.field() == p.field })
+		if at < 0 {
 			out.Fail(unknownField(p.field, s.fields()))
 			return 0
 		}
+		cells[i] = s.columns[at].cell
 	}
 	var line []byte
 	out.Fail(s.rows(func(v *T) error {
