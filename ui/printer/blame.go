@@ -135,9 +135,7 @@ func (b *Blame) Text(t *Text) {
 		if x.Blank() && len(r.Blocks) > 1 {
 			continue
 		}
-		if i > 0 {
-			t.Print("\n")
-		}
+		t.Print(human.When(i > 0, "\n"))
 		t.block(x, shown)
 		most := len(x.Lines)
 		if !b.All && most > firstLines+1 {
@@ -294,9 +292,7 @@ func (c *Commits) Text(t *Text) {
 	r := c.Response
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		if i > 0 && (x.Origin != nil || r.Rows[i-1].Origin != nil) {
-			t.Print("\n")
-		}
+		t.Print(human.When(i > 0 && (x.Origin != nil || r.Rows[i-1].Origin != nil), "\n"))
 		name := commitName(x)
 		rest := human.Joined(" · ", terminal.Clean(x.Subject), t.Ago(x.Committed.Time))
 		if x.Pull != "" {

@@ -187,9 +187,7 @@ func (g *grepText) head(m *grep.Match, number int, match bool) {
 	if !g.Heading {
 		g.Print(g.session, ":")
 	} else if !g.started || g.last.path != m.SessionPath {
-		if g.started {
-			g.Print("\n")
-		}
+		g.Print(human.When(g.started, "\n"))
 		g.Print(g.Links.File(g.heading(m), m.SessionPath), "\n")
 	}
 	g.Print(g.Style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.Dim(":"), g.Style(KindStyles[m.Kind], string(m.Kind)), sep)
@@ -228,14 +226,9 @@ func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 				marked = append(marked, [2]int{max(s[0], start) - start, min(s[1], end) - start})
 			}
 		}
-		if l.From > 0 && start == 0 {
-			g.Print(g.Dim("…"))
-		}
+		g.Print(human.When(l.From > 0 && start == 0, g.Dim("…")))
 		g.marked(line, marked)
-		if l.From+len(l.Text) < l.Whole && end == len(l.Text) {
-			g.Print(g.Dim("…"))
-		}
-		g.Print("\n")
+		g.Print(human.When(l.From+len(l.Text) < l.Whole && end == len(l.Text), g.Dim("…")), "\n")
 		number++
 		start = end + 1
 	}
@@ -266,9 +259,7 @@ func (g *grepText) marked(line string, spans [][2]int) {
 		for to < len(line) && !utf8.RuneStart(line[to]) {
 			to--
 		}
-		if from > 0 {
-			g.Print(g.Dim("…"))
-		}
+		g.Print(human.When(from > 0, g.Dim("…")))
 	}
 	at := from
 	for _, s := range spans {
@@ -278,10 +269,7 @@ func (g *grepText) marked(line string, spans [][2]int) {
 		g.Print(safeLine(line[at:s[0]]), g.Style(MatchStyle, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
-	g.Print(safeLine(line[at:to]))
-	if to < len(line) {
-		g.Print(g.Dim("…"))
-	}
+	g.Print(safeLine(line[at:to]), human.When(to < len(line), g.Dim("…")))
 }
 
 // safeLine makes a line safe to print and keeps its tabs.

@@ -392,10 +392,7 @@ func tell(w io.Writer, asJSON bool, width int, answer any, message, hint string,
 	for _, c := range candidates {
 		s += "  " + c + "\n"
 	}
-	if hint != "" {
-		s += messageLine("hint: ", hint, width)
-	}
-	_, err := io.WriteString(w, s)
+	_, err := io.WriteString(w, s+human.When(hint != "", messageLine("hint: ", hint, width)))
 	return err
 }
 

@@ -348,11 +348,7 @@ func (a *Lessons) Plain(p *Text) {
 
 // repairText is a repair with its command or file in the form of a code.
 func repairText(l *recap.Lesson, code func(string) string) string {
-	text := code(terminal.Clean(l.Repair))
-	if l.By == recap.ByFile {
-		return "a change in " + text
-	}
-	return text
+	return human.When(l.By == recap.ByFile, "a change in ") + code(terminal.Clean(l.Repair))
 }
 
 // evidence lists the entries of the calls that failed.
@@ -368,9 +364,7 @@ func evidence(l *recap.Lesson, layout Layout) (list []string) {
 func (a *Lessons) Text(t *Text) {
 	for i := range a.Response.Lessons {
 		l := &a.Response.Lessons[i]
-		if i > 0 {
-			t.Print("\n")
-		}
+		t.Print(human.When(i > 0, "\n"))
 		t.Print(t.Style(TitleStyle, terminal.Clip(terminal.Clean(l.Error), t.Width)), "\n")
 		t.fact("failed", l.Evidence[0].Failed.Text)
 		t.fact("repair", repairText(l, func(s string) string { return s }))

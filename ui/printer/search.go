@@ -305,9 +305,7 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 	if !slices.ContainsFunc(hits, func(h search.Hit) bool { return !elsewhere(h) }) {
 		notes = append(notes, "the rest of the session has every word")
 	}
-	if len(notes) > 0 {
-		out.Print(out.Folded(strings.Join(notes, " · "), out.Width))
-	}
+	out.Print(out.Folded(strings.Join(notes, " · "), out.Width))
 	for i := range hits {
 		h := &hits[i]
 		out.neighbours(h.Before)
@@ -352,10 +350,7 @@ func (t *Text) origin(cwd string, facts ...string) {
 		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")
 		return
 	}
-	if dir != "" {
-		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)), "\n")
-	}
-	t.Print(t.Folded(rest, t.Width))
+	t.Print(human.When(dir != "", t.Dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd))+"\n"), t.Folded(rest, t.Width))
 }
 
 // hit writes a hit on one or two lines, and its remarks on another if needed.
@@ -368,7 +363,7 @@ func (t *hitText) hit(h *search.Hit) {
 	if day := t.dayOf(h.Timestamp.Time); day != t.dayOf(t.when) && t.age(h.Timestamp.Time) != t.age(t.when) {
 		notes = append(notes, day)
 	}
-	note := terminal.Clean(strings.ReplaceAll(strings.Join(notes, " · "), compacted, "compacted"))
+	note := terminal.Clean(strings.ReplaceAll(human.Joined(" · ", notes...), compacted, "compacted"))
 	kind, id, indent := string(h.Kind), entryID(h.EntryID), strings.Repeat(" ", t.gutter())
 	if t.Width < narrow {
 		t.Print("  ", t.Style(style, kind), " ", t.Dim(id), "\n", indent)
@@ -459,21 +454,16 @@ func (t *Text) marked(line []prose.Cluster) string {
 
 // remarks are what is unusual about a hit.
 func remarks(h *search.Hit) []string {
-	notes := h.Notes()
-	if h.TargetID != "" {
-		notes = append(notes, "on "+h.TargetID)
-	}
-	if h.Label != "" {
-		notes = append(notes, "label "+h.Label)
-	}
+	notes := append(h.Notes(), human.When(h.TargetID != "", "on "+h.TargetID), human.When(h.Label != "", "label "+h.Label))
 	return append(notes, places(h)...)
 }
 
 // places are the remarks on where a hit is.
 func places(h *search.Hit) (notes []string) {
-	if h.Branch == "abandoned" {
+	switch {
+	case h.Branch == "abandoned":
 		notes = append(notes, "on an abandoned branch")
-	} else if !h.InContext && h.Branch != "" {
+	case !h.InContext && h.Branch != "":
 		notes = append(notes, compacted)
 	}
 	if n := len(h.Copies); n > 0 {

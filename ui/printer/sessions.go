@@ -336,9 +336,7 @@ func (f *Fix) Text(t *Text) {
 		t.Print(ansi.Wordwrap(line, t.Width, ""), "\n\n")
 	}
 	for i := range f.Response.Sessions {
-		if i > 0 {
-			t.Print("\n")
-		}
+		t.Print(human.When(i > 0, "\n"))
 		out.fix(&f.Response.Sessions[i], f.Response.Missing)
 	}
 	r, one, many := f.Response, "session has this error", "sessions have this error"

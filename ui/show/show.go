@@ -405,10 +405,7 @@ func markdownBlock(b *printer.Sink, block transcript.Block) {
 			b.Print("\n" + outcome + "\n")
 		}
 	case transcript.Image:
-		b.Print(escapeMarkdown(imageText(block.Image)) + "\n")
-		if len(block.Text) > 0 {
-			b.Print("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
-		}
+		b.Print(escapeMarkdown(imageText(block.Image)), "\n", human.When(len(block.Text) > 0, "\n"+escapeMarkdown(terminal.Clean(string(block.Text)))+"\n"))
 	case transcript.Prose:
 		b.Print(strings.TrimRight(prose.Tidy(block.Text), "\n") + "\n")
 	case transcript.Thinking:
@@ -418,20 +415,14 @@ func markdownBlock(b *printer.Sink, block transcript.Block) {
 	case transcript.Line:
 		b.Print(prose.CodeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
-		if block.Kind != session.KindResult {
-			fmt.Fprintf(b, "%s:\n\n", block.Kind)
-		}
+		b.Print(human.When(block.Kind != session.KindResult, string(block.Kind)+":\n\n"))
 		fence(b, "", block.Text)
 	}
 }
 
 // markdownCall writes a call: what it did to files, its command, and its other arguments.
 func markdownCall(b *printer.Sink, c *session.Call) {
-	name := "call"
-	if c.Nested {
-		name = "nested call"
-	}
-	fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
+	fmt.Fprintf(b, "**%scall %s**\n\n", human.When(c.Nested, "nested "), escapeMarkdown(terminal.Clean(c.Tool)))
 	files, command := diff.Of(c), transcript.CommandOf(c)
 	markdownDiff(b, files)
 	if command != "" {
@@ -458,13 +449,8 @@ func markdownCall(b *printer.Sink, c *session.Call) {
 func markdownDiff(b *printer.Sink, files []diff.File) {
 	for i := range files {
 		f := &files[i]
-		if i > 0 {
-			b.Print("\n")
-		}
-		if f.Path != "" {
-			b.Print(prose.CodeSpan(terminal.Clean(f.Path)) + " ")
-		}
-		b.Print((&showText{Text: &printer.Text{}}).changeCounts(f) + "\n")
+		b.Print(human.When(i > 0, "\n"))
+		b.Print(human.When(f.Path != "", prose.CodeSpan(terminal.Clean(f.Path))+" "), (&showText{Text: &printer.Text{}}).changeCounts(f), "\n")
 		if len(f.Hunks) > 0 {
 			b.Print("\n")
 			fence(b, "diff", []byte(f.Unified(tidyLine)))

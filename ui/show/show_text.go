@@ -227,27 +227,20 @@ func (p *showText) facts() {
 	case f.Parent != nil:
 		p.note("forked from " + p.relative(f.Parent, f.Entries))
 	}
-	if missing := f.BeginsIn(); missing != "" {
-		p.note("begins in " + terminal.Clean(missing))
-	}
+	p.note(human.When(f.Missing != "", "begins in "+terminal.Clean(f.BeginsIn())))
 	for i := range f.Children {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for i := range f.Subagents {
 		p.note("subagent " + p.relative(&f.Subagents[i], 0))
 	}
-	if more := f.Started - len(f.Subagents); more > 0 {
-		p.note(fmt.Sprintf("and %d more (pigrep sessions --subagents)", more))
-	}
+	more := f.Started - len(f.Subagents)
+	p.note(human.When(more > 0, fmt.Sprintf("and %d more (pigrep sessions --subagents)", more)))
 	for _, path := range f.Twins {
 		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
 	}
-	if f.Abandoned > 0 && !p.s.Branches {
-		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
-	}
-	if f.Skipped > 0 {
-		p.note(human.Plural(f.Skipped, "malformed line", "malformed lines") + " skipped")
-	}
+	p.note(human.When(!p.s.Branches, human.Some(f.Abandoned, "entry on abandoned branches (--tree, --all)", "entries on abandoned branches (--tree, --all)")))
+	p.note(human.Some(f.Skipped, "malformed line skipped", "malformed lines skipped"))
 }
 
 // factLine prints the facts that are known, after a directory or below it.
@@ -261,13 +254,18 @@ func (p *showText) factLine(dir string, facts ...string) {
 		p.note(terminal.ClipLeft(dir, p.Width))
 	}
 	if p.Width > 0 {
-		fmt.Fprint(p.out, (&printer.Text{Layout: p.Layout}).Folded(rest, p.Width))
-	} else if rest != "" {
-		p.note(rest)
+		fmt.Fprint(p.out, p.Folded(rest, p.Width))
+		return
 	}
+	p.note(rest)
 }
 
-func (p *showText) note(s string) { fmt.Fprintln(p.out, p.Dim(p.cut(s, 0))) }
+// note prints a remark, unless it is empty.
+func (p *showText) note(s string) {
+	if s != "" {
+		fmt.Fprintln(p.out, p.Dim(p.cut(s, 0)))
+	}
+}
 
 // relative describes a parent or a fork. For a parent, of is the number of entries in
 // this session.
@@ -277,9 +275,7 @@ func (p *showText) relative(r *Relative, of int) string {
 		return path + ", which is deleted"
 	}
 	name := cmp.Or(terminal.Clean(r.ShortID), path)
-	if r.Title != "" {
-		name += " " + terminal.Clip(terminal.Clean(r.Title), relativeTitle)
-	}
+	name = human.Joined(" ", name, terminal.Clip(terminal.Clean(r.Title), relativeTitle))
 	shares := human.When(of > 0 && r.Shared > 0, fmt.Sprintf("shares %s of %s", human.Number(r.Shared), human.Plural(of, "entry", "entries")))
 	notes := human.Joined("; ", shares, human.When(r.State == "moved", "moved"))
 	return name + human.When(notes != "", " ("+notes+")")
