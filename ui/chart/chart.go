@@ -192,14 +192,9 @@ func (c *Chart) Write(w io.Writer) error {
 }
 
 // clean makes a name safe to show, also in XML, which has no place for some characters.
-func clean(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 0xfffe && r <= 0xffff {
-			return -1
-		}
-		return r
-	}, terminal.Clean(name))
-}
+func clean(name string) string { return notInXML.Replace(terminal.Clean(name)) }
+
+var notInXML = strings.NewReplacer("\ufffe", "", "\uffff", "")
 
 const (
 	mostSeries  = colours

@@ -27,15 +27,17 @@ type Audit struct {
 	Chart func() *chart.Chart // the same rows as a picture; nil for none
 
 	Empty func() (*Empty, error) // explains an answer without rows; may be nil and may return nil
+	// LastUse returns the latest time in the answer. For calls it consumes the first row, so
+	// they can no longer be printed.
+	LastUse func() (time.Time, error)
 
 	command string
 	table   table
-	write   func(*Text) (rows int)    // writes text where the table does not; may be nil
-	last    func() (time.Time, error) // when there was something for the last time
-	facts   any                       // a struct or a map: JSON members before the rows; nil for none
-	sum     any                       // the total in JSON; nil for none
-	opening string                    // the line above the rows in text; may be empty
-	closing func(rows int) string     // the line below the rows in text
+	write   func(*Text) (rows int) // writes text where the table does not; may be nil
+	facts   any                    // a struct or a map: JSON members before the rows; nil for none
+	sum     any                    // the total in JSON; nil for none
+	opening string                 // the line above the rows in text; may be empty
+	closing func(rows int) string  // the line below the rows in text
 }
 
 // Empty describes when there was something to report, for an answer whose time range has
@@ -82,10 +84,6 @@ func (e *Empty) Text(now time.Time) string {
 	}
 	return line + "; last use " + e.Last.In(now.Location()).Format(dateForm)
 }
-
-// LastUse returns the latest time in the answer. For calls it consumes the first row, so
-// they can no longer be printed.
-func (a *Audit) LastUse() (time.Time, error) { return a.last() }
 
 func (a *Audit) JSON(j *JSON) {
 	j.Stream(&Stream{
@@ -336,7 +334,7 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 			Prices   string            `json:"listPricesOf,omitempty"`
 			*audit.Recent
 		}{t.TimeZone, List(t.Sources), List(t.Unpriced), t.Repeated, t.PricesOf, recent},
-		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
+		LastUse: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	if recent != nil && t.Total.Entries > 0 {
 		a.opening = RecentLine(recent, "this week")

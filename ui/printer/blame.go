@@ -38,10 +38,7 @@ func (b *Blame) JSON(j *JSON) {
 
 // lineRange is 7, or 7-9.
 func lineRange(from, to int) string {
-	if from == to {
-		return strconv.Itoa(from)
-	}
-	return fmt.Sprintf("%d-%d", from, to)
+	return strconv.Itoa(from) + human.When(to != from, "-"+strconv.Itoa(to))
 }
 
 func (b *Blame) Sheet(layout Layout) table {

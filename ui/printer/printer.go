@@ -172,10 +172,7 @@ const (
 )
 
 func (l Layout) date(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.In(l.Now.Location()).Format(minuteForm)
+	return human.When(!t.IsZero(), t.In(l.Now.Location()).Format(minuteForm))
 }
 
 // Printer writes answers.
@@ -317,12 +314,7 @@ func (t *Text) record(columns ...string) {
 }
 
 // stampUTC is a time in a column; "" for none.
-func stampUTC(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
+func stampUTC(t time.Time) string { return human.When(!t.IsZero(), t.UTC().Format(time.RFC3339)) }
 
 // Columns lists the columns of the records of each command, for help and docs.
 func Columns() []CommandColumns {

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -416,11 +417,5 @@ func placeHit(p *fix.Place) search.Hit {
 }
 
 func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return human.Number(n) + " times"
+	return cmp.Or(map[int]string{1: "once", 2: "twice"}[n], human.Number(n)+" times")
 }

@@ -82,14 +82,11 @@ func (s *Settings) Sheet(layout Layout) table {
 }
 
 func (s *Settings) Text(t *Text) {
-	state := ""
-	switch {
-	case s.Path == "":
-		state = "none"
-	case !s.Exists:
-		state = " (does not exist; it is optional)"
+	file := "none"
+	if s.Path != "" {
+		file = terminal.Clean(human.Path(s.Path, t.Home)) + human.When(!s.Exists, " (does not exist; it is optional)")
 	}
-	t.Print("settings file: ", terminal.Clean(human.Path(s.Path, t.Home)), state, "\n\n")
+	t.Print("settings file: ", file, "\n\n")
 	t.table(s.Sheet(t.Layout))
 }
 

@@ -90,10 +90,7 @@ type table interface {
 
 // in reports whether a form has the column.
 func (c *column) in(people bool) bool {
-	if people {
-		return c.Title != ""
-	}
-	return c.Name != ""
+	return people && c.Title != "" || !people && c.Name != ""
 }
 
 func (s *sheet[T]) shown(people bool) []column {
@@ -215,10 +212,7 @@ func (d dollars) cell(cost float64) cell {
 }
 
 func (l Layout) timeCell(t time.Time) cell {
-	if t.IsZero() {
-		return cell{}
-	}
-	return cell{Text: l.date(t), Plain: t.UTC().Format(time.RFC3339Nano)}
+	return cell{Text: l.date(t), Plain: human.When(!t.IsZero(), t.UTC().Format(time.RFC3339Nano))}
 }
 
 // lastCell is the time of the latest of several events; on a narrow terminal only the

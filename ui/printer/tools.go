@@ -56,7 +56,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 			drawn.Rows = limited(t.Rows, limit)
 			return chart.Tools(&drawn, layout.Home)
 		},
-		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
+		LastUse: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	a.closing = func(rows int) string {
 		return human.Joined(" · ",
@@ -114,7 +114,7 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 	return &Audit{
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
 		Covered: &t.Covered,
-		last:    latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
+		LastUse: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
 		facts:   map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
 		closing: func(rows int) string {
 			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
@@ -134,7 +134,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 		rows := limited(t.Touches, limit)
 		a.table = touchSheet(rows, layout)
 		a.write = func(t *Text) int { t.touches(rows); return len(rows) }
-		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
+		a.LastUse = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
 			if rows == 0 {
 				return "no call touched this file"
@@ -161,7 +161,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 		{column{Name: "rejected"}, func(r *row) cell { return countCell(r.Rejected) }},
 	}
 	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
-	a.last = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
+	a.LastUse = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
 	a.closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
 	return a
 }
@@ -304,7 +304,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 			}
 			alarm(r, c.Status)
 		}},
-		last: func() (last time.Time, err error) {
+		LastUse: func() (last time.Time, err error) {
 			err = l.Each(ctx, func(r *row) error {
 				if last.IsZero() {
 					last = r.Timestamp.Time

@@ -461,17 +461,14 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 		s.Note = "Calls that match a rule: worth a look, not proof of harm"
 		s.Figures = []Fact{{Name: "risky", Value: human.Number(all)}}
 	}
-	var found []audit.RuleMatch
-	for _, r := range shellcmd.Rules() {
-		if byRule[r.ID] != nil {
-			found = append(found, audit.RuleMatch{Rule: r.ID, Severity: r.Severity.String(), Clause: r.What})
+	rules := slices.Clone(shellcmd.Rules())
+	lists.SortStable(rules, func(a, b shellcmd.Rule) int { return cmp.Compare(a.Severity, b.Severity) })
+	for _, rule := range rules {
+		if t := byRule[rule.ID]; t != nil {
+			t.Note = rule.Severity.String() + ": " + rule.What
+			t.More = more(counts[rule.ID]-len(t.Rows), "call", moreCalls)
+			s.Tables = append(s.Tables, t)
 		}
-	}
-	for _, m := range audit.BySeverity(found) {
-		t := byRule[m.Rule]
-		t.Note = m.Severity + ": " + m.Clause
-		t.More = more(counts[m.Rule]-len(t.Rows), "call", moreCalls)
-		s.Tables = append(s.Tables, t)
 	}
 	return s, nil
 }

@@ -62,18 +62,12 @@ type SessionFacts struct {
 
 // ParentIs names the session that ParentSession is.
 func (f *SessionFacts) ParentIs() string {
-	if f.Subagent {
-		return "Subagent of"
-	}
-	return "Forked from"
+	return cmp.Or(human.When(f.Subagent, "Subagent of"), "Forked from")
 }
 
 // BeginsIn says in which session that is not there it begins; "" for none.
 func (f *SessionFacts) BeginsIn() string {
-	if f.Missing == "" {
-		return ""
-	}
-	return f.Missing + ", which is not indexed or deleted"
+	return human.When(f.Missing != "", f.Missing+", which is not indexed or deleted")
 }
 
 // Relative is the parent or a fork of a session.
@@ -173,10 +167,7 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	if r.Starts && depth > 0 {
 		indent = strings.Repeat("│ ", depth-1) + "├─"
 	}
-	dot := "● "
-	if !r.Active {
-		dot = "○ "
-	}
+	dot := cmp.Or(human.When(r.Active, "● "), "○ ")
 	if r.Skipped > 0 {
 		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
 		p.note(line)

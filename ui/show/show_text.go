@@ -190,19 +190,17 @@ func (p *showText) cut(s string, indent int) string {
 
 // when is the time of day, with the date if that has changed.
 func (p *showText) when(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	if p.Now.IsZero() {
+	if at.IsZero() || p.Now.IsZero() {
 		return p.s.stamp(at)
 	}
 	at = at.In(p.Now.Location())
-	day := at.Format("2006-01-02")
+	day := at.Format("2006-01-02 ")
 	if day == p.day {
-		return at.Format("15:04")
+		day = ""
+	} else {
+		p.day = day
 	}
-	p.day = day
-	return at.Format("2006-01-02 15:04")
+	return day + at.Format("15:04")
 }
 
 // facts prints what is above a conversation.

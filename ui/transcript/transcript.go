@@ -13,6 +13,7 @@ import (
 
 	"pigrep/internal/diff"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
@@ -227,26 +228,21 @@ func Arguments(c *session.Call, hasDiff bool, command string) []session.Argument
 func CallSummary(c *session.Call, cwd string, bare bool) string {
 	path := Inside(c.Path(), cwd)
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
-	var words []string
-	if pattern != "" && (path != "" || !bare) {
-		words = append(words, terminal.Clean(pattern))
+	words := human.Joined(" ",
+		human.When(path != "" || !bare, terminal.Clean(pattern)),
+		human.When(path != "", terminal.Clean(path)+lineRange(c)),
+		changeSize(c))
+	beginning := func(text []byte) string { return terminal.Clean(string(text[:min(len(text), LongestLine)])) }
+	switch {
+	case words != "" || bare:
+		return words
+	case len(c.Arguments) > 0:
+		arguments := lists.Map(c.Arguments, func(a session.Argument) string { return terminal.Clean(a.Name) + ": " + beginning(a.Value) })
+		return strings.Join(arguments, ", ")
+	case string(c.Raw) != "{}" && string(c.Raw) != "null":
+		return beginning(c.Raw)
 	}
-	if path != "" {
-		words = append(words, terminal.Clean(path)+lineRange(c))
-	}
-	if change := changeSize(c); change != "" {
-		words = append(words, change)
-	}
-	if len(words) > 0 || bare {
-		return strings.Join(words, " ")
-	}
-	for _, a := range c.Arguments {
-		words = append(words, terminal.Clean(a.Name)+": "+terminal.Clean(string(a.Value[:min(len(a.Value), LongestLine)])))
-	}
-	if len(words) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" && string(c.Raw) != "null" {
-		words = append(words, terminal.Clean(string(c.Raw[:min(len(c.Raw), LongestLine)])))
-	}
-	return strings.Join(words, ", ")
+	return ""
 }
 
 // Inside returns a path relative to the directory of the session if it is below that
