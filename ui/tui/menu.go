@@ -23,11 +23,10 @@ import (
 // menu is a list of choices, which typing narrows.
 type menu struct {
 	title   string
-	field   string // of filters
 	choices []choice
 	mark    func(m *Model, f sessions.Facet)    // the action of Tab, which chooses several; nil for none
 	typed   func(m *Model, text string) tea.Cmd // takes a text that no choice has; nil: there must be one
-	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
+	back    func(m *Model) tea.Cmd              // the action of Esc; nil closes the menu
 	marked  bool                                // Tab has chosen something
 
 	running context.CancelFunc // stops what fills in the choices or counts their hits; nil if nothing does
@@ -38,6 +37,11 @@ type menu struct {
 	top    int
 	height int
 	empty  string // shown when there are no choices
+
+	// Of filters:
+	field  string           // whose values it shows; "" for the fields
+	facets []sessions.Facet // nil until they are known
+	counts map[sessions.Facet]search.Counts
 }
 
 // choice is a line of a menu.
@@ -206,93 +210,110 @@ var dateNames = map[string]string{
 const reading = "reading …"
 
 func (m *Model) openFilters() tea.Cmd {
-	m.setMenu(m.filterMenu("", nil))
+	menu := &menu{empty: reading}
+	m.showFilters(menu, "")
 	ctx, facets := m.ctx, m.options.Facets
 	return command(func() then {
 		list, err := facets(ctx)
-		return func(m *Model) tea.Cmd { return m.fillFilters(list, err) }
+		return func(m *Model) tea.Cmd {
+			switch {
+			case m.menu != menu:
+				return nil
+			case err != nil:
+				m.setMenu(nil)
+				m.complain(err)
+				return nil
+			}
+			menu.facets, menu.empty = list, "none in these sessions"
+			m.fillFilters(menu)
+			return m.countFacets(menu)
+		}
 	})
 }
 
-// fillFilters fills the menu, if it is still open.
-func (m *Model) fillFilters(list []sessions.Facet, err error) tea.Cmd {
-	if m.menu == nil || m.menu.empty != reading {
-		return nil
+// showFilters lets a menu show the fields, or the values of one field. Typing searches all values
+// at once.
+func (m *Model) showFilters(menu *menu, field string) tea.Cmd {
+	m.setMenu(menu)
+	menu.field, menu.title, menu.mark, menu.back = field, "filter", nil, nil
+	menu.narrow, menu.at, menu.marked, menu.counts = input{}, 0, false, nil
+	if field != "" {
+		menu.title += " by " + fieldLabel(field)
+		menu.mark = func(m *Model, f sessions.Facet) {
+			m.toggleFilter(f)
+			m.fillFilters(menu)
+		}
+		menu.back = func(m *Model) tea.Cmd { return m.showFilters(menu, "") }
 	}
-	if err != nil {
-		m.setMenu(nil)
-		m.complain(err)
-		return nil
-	}
-	narrow, at, field := m.menu.narrow, m.menu.at, m.menu.field
-	m.setMenu(m.filterMenu(field, list))
-	m.menu.narrow, m.menu.at = narrow, at
-	m.menu.filter()
-	return m.countFacets(field, list)
+	m.fillFilters(menu)
+	return m.countFacets(menu)
 }
 
-// filterMenu returns a menu of the fields, or of the values of one field. Typing searches
-// all values at once.
-func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
-	title, empty := "filter", "none in these sessions"
-	if facets == nil {
-		empty = reading
+// fillFilters lists the choices of a menu of filters. The selection stays on its value.
+func (m *Model) fillFilters(menu *menu) {
+	var selected sessions.Facet
+	if len(menu.shown) > 0 {
+		selected = menu.shown[menu.at].facet
 	}
-	if field == "" {
-		return newMenu(title, empty, append(m.fieldChoices(facets), m.valueChoices(field, facets)...))
+	menu.choices = m.valueChoices(menu)
+	if menu.field == "" {
+		menu.choices = append(m.fieldChoices(menu), menu.choices...)
 	}
-	menu := newMenu(title+" by "+fieldLabel(field), empty, m.valueChoices(field, facets))
-	menu.field = field
-	menu.mark = func(m *Model, f sessions.Facet) {
-		m.toggleFilter(f)
-		for i := range menu.choices {
-			menu.choices[i].on = m.filtersBy(menu.choices[i].facet)
-		}
+	menu.filter()
+	if selected != (sessions.Facet{}) {
+		menu.at = max(0, slices.IndexFunc(menu.shown, func(c *choice) bool { return c.facet == selected }))
 	}
-	menu.back = func(m *Model) bool {
-		m.setMenu(m.filterMenu("", facets))
-		return true
-	}
-	return menu
 }
 
 // fieldChoices are the choices that lead to the values of a field.
-func (m *Model) fieldChoices(facets []sessions.Facet) []choice {
+func (m *Model) fieldChoices(menu *menu) []choice {
 	var choices []choice
 	for _, field := range facetFields {
-		if field == filter.Agent && !m.search.several || field == filter.Host && !slices.ContainsFunc(facets, func(f sessions.Facet) bool { return f.Field == field }) {
+		if field == filter.Agent && !m.search.several || field == filter.Host && !slices.ContainsFunc(menu.facets, func(f sessions.Facet) bool { return f.Field == field }) {
 			continue // all have the same
 		}
 		value := strings.Join(syntax.FieldValues(m.query.text, field), ", ")
 		choices = append(choices, choice{label: fieldLabel(field), note: terminal.Clean(value), on: value != "", do: func(m *Model) tea.Cmd {
-			m.setMenu(m.filterMenu(field, facets))
-			return m.countFacets(field, facets)
+			return m.showFilters(menu, field)
 		}})
 	}
 	return choices
 }
 
 // valueChoices are the values of a field or, without one, those of all fields, which are
-// hidden until something is typed.
-func (m *Model) valueChoices(field string, facets []sessions.Facet) []choice {
+// hidden until something is typed. Values without hits come last, except dates, which have their
+// order.
+func (m *Model) valueChoices(menu *menu) []choice {
 	var choices []choice
-	for _, f := range facets {
-		if field != "" && f.Field != field {
+	for _, f := range menu.facets {
+		if menu.field != "" && f.Field != menu.field {
 			continue
 		}
-		c := choice{label: terminal.Clean(f.Value), facet: f, on: m.filtersBy(f), deep: field == "", do: func(m *Model) tea.Cmd {
+		c := choice{label: terminal.Clean(f.Value), facet: f, on: m.filtersBy(f), deep: menu.field == "", do: func(m *Model) tea.Cmd {
 			m.setFilter(f)
 			return nil
 		}}
-		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
-			c.note = name
-		} else if f.Count > 0 && m.isEmpty() {
+		if f.Field == "after" {
+			c.note = dateNames[f.Value]
+		}
+		if n, ok := menu.counts[f]; ok {
+			hits := human.Plural(n.Total, "hit", "hits")
+			if n.Total == 0 && n.Looser() > 0 {
+				hits = human.Number(n.Looser()) + " looser"
+			}
+			c.note = strings.TrimPrefix(c.note+" · "+hits, " · ")
+			c.none = n.Total == 0 && n.Looser() == 0
+		} else if c.note == "" && f.Count > 0 && m.isEmpty() {
 			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
 		}
-		if field == "" {
+		if menu.field == "" {
 			c.label = f.Field + ":" + c.label
 		}
 		choices = append(choices, c)
+	}
+	if menu.field != "after" {
+		with := slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.none })
+		choices = append(with, slices.DeleteFunc(choices, func(c choice) bool { return !c.none })...)
 	}
 	return choices
 }
@@ -304,19 +325,18 @@ func (m *Model) filtersBy(f sessions.Facet) bool {
 // countTime bounds the counting of hits; values not counted by then have no number.
 const countTime = time.Second
 
-// countFacets counts the hits that the current query would have with each value of a field.
-// Without a query, facets have their numbers already.
-func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
-	if field == "" || facets == nil || m.isEmpty() {
+// countFacets counts the hits that the current query would have with each value of the field of a
+// menu. Without a query, facets have their numbers already.
+func (m *Model) countFacets(menu *menu) tea.Cmd {
+	if menu.field == "" || menu.facets == nil || m.isEmpty() {
 		return nil
 	}
-	text, req, now := m.query.text, m.narrow(m.request), m.options.Now
-	req.Env.Now = now()
-	count, menu := m.options.Count, m.menu
+	text, req, count := m.query.text, m.narrow(m.request), m.options.Count
+	req.Env.Now = m.options.Now()
+	field, facets := menu.field, menu.facets
 	return m.start(&menu.running, func(ctx context.Context) then {
 		ctx, stop := context.WithTimeout(ctx, countTime)
 		defer stop()
-
 		counts := make(map[sessions.Facet]search.Counts)
 		for _, f := range facets {
 			if f.Field != field {
@@ -334,43 +354,13 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 			counts[f] = n
 		}
 		return func(m *Model) tea.Cmd {
-			if m.menu == menu {
-				menu.annotate(counts)
+			if m.menu == menu && menu.field == field {
+				menu.counts = counts
+				m.fillFilters(menu)
 			}
 			return nil
 		}
 	})
-}
-
-// annotate adds the numbers of hits to the choices. Those without any come last, except
-// dates, which have their order.
-func (m *menu) annotate(counts map[sessions.Facet]search.Counts) {
-	var selected sessions.Facet
-	if len(m.shown) > 0 {
-		selected = m.shown[m.at].facet
-	}
-	for i := range m.choices {
-		c := &m.choices[i]
-		n, ok := counts[c.facet]
-		if !ok {
-			continue
-		}
-		looser := n.Looser()
-		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && looser == 0
-		if n.Total == 0 && looser > 0 {
-			c.note = human.Number(looser) + " looser"
-		}
-		if name, ok := dateNames[c.label]; ok {
-			c.note = name + " · " + c.note
-		}
-	}
-	if m.field != "after" {
-		with := slices.DeleteFunc(slices.Clone(m.choices), func(c choice) bool { return c.none })
-		without := slices.DeleteFunc(m.choices, func(c choice) bool { return !c.none })
-		m.choices = append(with, without...)
-	}
-	m.filter()
-	m.at = max(0, slices.IndexFunc(m.shown, func(c *choice) bool { return c.facet == selected }))
 }
 
 // toggleFilter adds a value to its field or removes it. A field with a single value is

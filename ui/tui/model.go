@@ -322,9 +322,10 @@ func (m *Model) back() tea.Cmd {
 	case inHelp:
 		m.help = nil
 	case inMenu:
-		if m.menu.back == nil || !m.menu.back(m) {
-			m.setMenu(nil)
+		if m.menu.back != nil {
+			return m.menu.back(m)
 		}
+		m.setMenu(nil)
 	case inFind:
 		return m.cancelFind()
 	case inPreview:

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/match"
@@ -88,18 +89,11 @@ const (
 )
 
 func groupHits(r *search.Response) []group {
-	groups := make([]group, len(r.Sessions))
-	places := make(map[string]int, len(r.Sessions))
-	for i := range r.Sessions {
-		groups[i].SessionHit = r.Sessions[i]
-		places[r.Sessions[i].SessionPath] = i
-	}
+	hits := make(map[string][]search.Hit, len(r.Sessions))
 	for _, h := range r.Hits {
-		if i, ok := places[h.SessionPath]; ok {
-			groups[i].hits = append(groups[i].hits, h)
-		}
+		hits[h.SessionPath] = append(hits[h.SessionPath], h)
 	}
-	return groups
+	return lists.Map(r.Sessions, func(s search.SessionHit) group { return group{SessionHit: s, hits: hits[s.SessionPath]} })
 }
 
 // set replaces the list. If keep is set, the selection stays on its hit as long as that

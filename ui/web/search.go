@@ -332,27 +332,21 @@ func (s *Server) found(q searchParams, res *search.Response) *answer {
 		x.Notes = append(x.Notes, why)
 	}
 	x.suggest(q, res)
-	at := make(map[string]int, len(res.Sessions))
-	for i := range res.Sessions {
-		h := &res.Sessions[i]
-		at[h.SessionPath] = i
-		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(h, &res.Index, q)})
-	}
+	hits := make(map[string][]hitResult, len(res.Sessions))
 	for i := range res.Hits {
 		h := &res.Hits[i]
-		if n, ok := at[h.SessionPath]; ok {
-			hit := s.hit(h, q)
-			if len(x.Sessions[n].Hits) == 0 {
-				x.Sessions[n].Address = hit.Address
-			}
-			x.Sessions[n].Hits = append(x.Sessions[n].Hits, hit)
-		}
+		hits[h.SessionPath] = append(hits[h.SessionPath], s.hit(h, q))
 	}
 	for i := range res.Sessions {
-		h, f := &res.Sessions[i], &x.Sessions[i]
+		h := &res.Sessions[i]
+		f := sessionResult{sessionLine: s.sessionLine(h, &res.Index, q), Hits: hits[h.SessionPath]}
+		if len(f.Hits) > 0 {
+			f.Address = f.Hits[0].Address
+		}
 		if rest := h.Hits + h.Looser - len(f.Hits); rest > 0 && h.SessionID != "" && s.request(q, false).PerSession == 0 {
 			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.with(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
 		}
+		x.Sessions = append(x.Sessions, f)
 	}
 	if len(res.Sessions) == q.Limit && (res.SessionTotal > q.Limit || !res.TotalIsExact) {
 		x.More = q.more()
