@@ -5,12 +5,15 @@ package prose
 import (
 	"bytes"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/match"
 	"pigrep/ui/transcript"
@@ -32,7 +35,7 @@ type Line struct {
 
 const tabWidth = 4
 
-// tidyLines yields the lines of tidy(text) without empty ones at its ends.
+// TidyLines yields the lines of Tidy(text) without empty ones at its ends.
 func TidyLines(text []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		begun, empty := false, 0
@@ -58,7 +61,7 @@ func TidyLines(text []byte) iter.Seq[string] {
 	}
 }
 
-// tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
+// Tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
 // new line. The result may share the memory of the text.
 func Tidy(text []byte) string { return tidyText(shared(text)) }
 
@@ -92,7 +95,7 @@ func tidyText(s string) string {
 	return b.String()
 }
 
-// sourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
+// SourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
 // cells, lines of code blocks and tables are only broken where they are too long.
 // Width 0 breaks nothing. Nothing is omitted.
 func SourceLines(text []byte, width int) []Line {
@@ -129,24 +132,20 @@ func SourceLines(text []byte, width int) []Line {
 // fenceMark returns the backticks or tildes with which a line begins or ends a code
 // block; "" if it does neither.
 func fenceMark(s string) string {
-	for _, c := range "`~" {
-		n := 0
-		for n < len(s) && rune(s[n]) == c {
-			n++
-		}
-		if n >= 3 && (c == '~' || !strings.Contains(s[n:], "`")) {
-			return s[:n]
-		}
+	if !strings.HasPrefix(s, "```") && !strings.HasPrefix(s, "~~~") {
+		return ""
 	}
-	return ""
+	rest := strings.TrimLeft(s, s[:1])
+	if s[0] == '`' && strings.Contains(rest, "`") {
+		return ""
+	}
+	return s[:len(s)-len(rest)]
 }
 
 func isHeading(s string) bool {
-	n := 0
-	for n < len(s) && s[n] == '#' {
-		n++
-	}
-	return n > 0 && n <= 6 && n < len(s) && s[n] == ' '
+	rest := strings.TrimLeft(s, "#")
+	n := len(s) - len(rest)
+	return n > 0 && n <= 6 && strings.HasPrefix(rest, " ")
 }
 
 // wrapLine breaks a line at spaces. Continuation lines are indented like the text
@@ -158,7 +157,8 @@ func wrapLine(s string, width int, style lineStyle) []Line {
 	if len(s) > maxWrapped {
 		return BreakLine(s, width, style)
 	}
-	first, hang := indentOf(s)
+	first := listItem().FindString(s)
+	hang := len(first)
 	if hang > width/2 {
 		first, hang = s[:len(s)-len(strings.TrimLeft(s, " "))], 0
 		if len(first) > width/2 {
@@ -180,45 +180,25 @@ func wrapLine(s string, width int, style lineStyle) []Line {
 		if i == 0 {
 			prefix = first
 		}
-		lines = append(lines, Line{strings.TrimRight(prefix+join(b), " "), style})
+		text := strings.Join(lists.Map(b, func(c Cluster) string { return c.Text }), "")
+		lines = append(lines, Line{strings.TrimRight(prefix+text, " "), style})
 	}
 	return lines
 }
 
-// indentOf returns the indentation and list marker of a line, and the indentation
-// of its continuation lines.
-func indentOf(s string) (prefix string, hang int) {
-	i := len(s) - len(strings.TrimLeft(s, " "))
-	j := i
-	switch {
-	case strings.HasPrefix(s[j:], "- "), strings.HasPrefix(s[j:], "* "), strings.HasPrefix(s[j:], "+ "), strings.HasPrefix(s[j:], "> "):
-		j += 2
-	default:
-		for j < len(s) && '0' <= s[j] && s[j] <= '9' {
-			j++
-		}
-		if j > i && j+1 < len(s) && (s[j] == '.' || s[j] == ')') && s[j+1] == ' ' {
-			j += 2
-		} else {
-			j = i
-		}
-	}
-	return s[:j], j
-}
+// listItem matches the indentation and the marker of a line, as wide as those of its continuation
+// lines.
+var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *([-*+>] |[0-9]+[.)] )?`) })
 
 // maxWrapped is the length in bytes of the longest line that is broken at spaces.
 const maxWrapped = 64 << 10
 
-// breakLine breaks a line into lines of at most width cells.
+// BreakLine breaks a line into lines of at most width cells.
 func BreakLine(s string, width int, style lineStyle) []Line {
-	var lines []Line
-	for piece := range BrokenLine(s, width) {
-		lines = append(lines, Line{piece, style})
-	}
-	return lines
+	return lists.Map(slices.Collect(BrokenLine(s, width)), func(text string) Line { return Line{text, style} })
 }
 
-// brokenLine yields the texts of breakLine.
+// BrokenLine yields the texts of BreakLine.
 func BrokenLine(s string, width int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := len(s)
@@ -233,12 +213,12 @@ func BrokenLine(s string, width int) iter.Seq[string] {
 	}
 }
 
-// breakText breaks a text into pieces of at most width cells, not counting a trailing
+// BreakText breaks a text into pieces of at most width cells, not counting a trailing
 // space. It breaks after a space if there is one in the second half of the line, so that
 // long paths and base64 still fill lines. The pieces add up to the text.
 func BreakText(s string, width int) []string { return slices.Collect(brokenText(s, width)) }
 
-// brokenText yields the pieces of breakText.
+// brokenText yields the pieces of BreakText.
 func brokenText(s string, width int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if width <= 0 || len(s) < transcript.LongestLine && terminal.Width(s) <= width {
@@ -281,21 +261,13 @@ func breakPieces(s string, width int, yield func(string) bool) {
 	}
 }
 
-func join(list []Cluster) string {
-	var b strings.Builder
-	for _, c := range list {
-		b.WriteString(c.Text)
-	}
-	return b.String()
-}
-
-// folded is the first and last lines of a text.
+// Folded is the first and last lines of a text.
 type Folded struct {
 	Head, Tail []string
 	Hidden     int // lines between them
 }
 
-// fold returns the first and last lines of a text and the number of lines between them. It
+// Fold returns the first and last lines of a text and the number of lines between them. It
 // counts those by their newlines alone.
 func Fold(text []byte, head, tail int) Folded {
 	text = bytes.Trim(text, "\r\n")
@@ -320,16 +292,10 @@ func Fold(text []byte, head, tail int) Folded {
 func cutLines(text []byte, n int) []string {
 	lines := make([]string, 0, n)
 	for range n {
-		one := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			one, text = text[:i], text[i+1:]
-		} else {
-			text = nil
-		}
+		var one []byte
+		one, text, _ = bytes.Cut(text, []byte{'\n'})
 		one = bytes.TrimRight(one, "\r")
-		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
-			one = one[i+1:] // what a terminal shows in the end
-		}
+		one = one[bytes.LastIndexByte(one, '\r')+1:] // what a terminal shows in the end
 		if len(one) > transcript.LongestLine {
 			one = append(one[:transcript.LongestLine:transcript.LongestLine], "…"...)
 		}
@@ -338,7 +304,7 @@ func cutLines(text []byte, n int) []string {
 	return lines
 }
 
-// cluster is a grapheme cluster: what a reader sees as one character.
+// Cluster is a grapheme cluster: what a reader sees as one character.
 type Cluster struct {
 	Text   string
 	width  int
@@ -403,7 +369,7 @@ func wordCells(list []Cluster) (cells int) {
 
 var Ellipsis = Cluster{Text: "…", width: 1}
 
-// fragmentLines lays out a fragment in at most n lines of at most width cells, choosing
+// FragmentLines lays out a fragment in at most n lines of at most width cells, choosing
 // the part with the most matches. The first of these is always visible.
 func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
@@ -496,7 +462,7 @@ func CellsOf(list []Cluster) int {
 	return n
 }
 
-// foldLine breaks a long line between its facts, and a long fact between words.
+// FoldLine breaks a long line between its facts, and a long fact between words.
 func FoldLine(line string, width int) (lines []string) {
 	last := ""
 	for fact := range strings.SplitSeq(line, " · ") {
@@ -514,7 +480,7 @@ func FoldLine(line string, width int) (lines []string) {
 	return append(lines, last)
 }
 
-// foldWords breaks a long line between words. A long word stays whole.
+// FoldWords breaks a long line between words. A long word stays whole.
 func FoldWords(line string, width int) (lines []string) {
 	for terminal.Width(line) > width {
 		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
