@@ -148,14 +148,6 @@ func (m *Model) showFound(path, text string, found []Found, err error) tea.Cmd {
 	return m.goFound()
 }
 
-// refind counts again after the session has changed.
-func (m *Model) refind() tea.Cmd {
-	if m.preview.find.known == "" {
-		return nil
-	}
-	return m.findText()
-}
-
 // goFound shows the current match, unfolded.
 func (m *Model) goFound() tea.Cmd {
 	p := &m.preview

@@ -502,13 +502,6 @@ func (p *preview) linesOf(list []Entry) []string {
 	return lines
 }
 
-// toggleAll unfolds all entries, or folds all.
-func (p *preview) toggleAll() {
-	want := p.want
-	want.All, want.Folds = !want.All, ""
-	p.ask(want)
-}
-
 // Folds are the entries that were folded or unfolded one by one: "+12 -40". They are a
 // string because requests are compared with ==.
 

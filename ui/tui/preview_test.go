@@ -11,6 +11,7 @@ import (
 
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/ui/prose"
 )
 
 // What is read stays where it is while new entries come in, even when the hit leaves the list.
@@ -162,7 +163,7 @@ func TestZoomKeepsThePlace(t *testing.T) {
 		page := &Preview{Total: 1, Entries: []Entry{{Index: 0, Number: 1}}}
 		page.Lines = append(page.Lines, Line{"reply · 10:00 · e0", 0})
 		for i := range 60 {
-			for _, l := range wrap(fmt.Sprintf("section %d: ", i)+strings.Repeat("some text of it ", 8), width) {
+			for _, l := range prose.FoldWords(fmt.Sprintf("section %d: ", i)+strings.Repeat("some text of it ", 8), width) {
 				page.Lines = append(page.Lines, Line{l, 0})
 			}
 		}

@@ -274,8 +274,8 @@ func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 		newer := p.page != nil && asked.generation != p.have.generation
 		p.loaded(asked, page)
 		m.folded()
-		if newer && asked == p.want {
-			return tea.Batch(m.refind(), m.load())
+		if newer && asked == p.want && p.find.known != "" { // count again what may have changed
+			return tea.Batch(m.findText(), m.load())
 		}
 	case asked == p.want && !errors.Is(err, context.Canceled):
 		p.failed = err

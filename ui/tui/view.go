@@ -21,6 +21,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
+	"pigrep/ui/prose"
 )
 
 // area is a rectangle of the screen, in cells.
@@ -185,18 +186,11 @@ func (m *Model) list(v view, width, height int) []string {
 	}
 	var lines []string
 	for _, t := range text {
-		for _, line := range wrap(terminal.Clean(t), max(1, width-4)) {
+		for _, line := range prose.FoldWords(terminal.Clean(t), max(1, width-4)) {
 			lines = append(lines, "  "+v.dim.Render(line))
 		}
 	}
 	return fitted(lines, width, height)[:height]
-}
-
-// wrap breaks a text between words, not at the hyphens of flags and names.
-func wrap(text string, width int) []string {
-	const unbroken = "\u2011"
-	text = ansi.Wordwrap(strings.ReplaceAll(text, "-", unbroken), width, "")
-	return strings.Split(strings.ReplaceAll(text, unbroken, "-"), "\n")
 }
 
 // previewTitle draws the title line of the preview: the session and the position in it.
@@ -239,14 +233,14 @@ func (m *Model) note() []string {
 	}
 	var lines []string
 	if m.state.Hint != "" {
-		lines = wrap(sentence(m.state.Problem)+" "+sentence(m.state.Hint), m.width)
+		lines = prose.FoldWords(sentence(m.state.Problem)+" "+sentence(m.state.Hint), m.width)
 	}
 	why, there := m.search.why, m.elsewhere()
 	if why != "" && there != "" {
 		why += ". "
 	}
 	if text := why + there; text != "" {
-		lines = append(lines, wrap(text, m.width)...)
+		lines = append(lines, prose.FoldWords(text, m.width)...)
 	}
 	if len(lines) > most {
 		lines[most-1] = strings.Join(lines[most-1:], " ")
@@ -625,8 +619,10 @@ func (m *Model) folded() {
 
 // toggleAll folds or unfolds the whole conversation.
 func (m *Model) toggleAll() tea.Cmd {
-	m.preview.toggleAll()
-	if m.preview.want.All {
+	want := m.preview.want
+	want.All, want.Folds = !want.All, ""
+	m.preview.ask(want)
+	if want.All {
 		m.say("everything is unfolded; O folds it")
 	} else {
 		m.say("long texts are folded")
