@@ -314,7 +314,7 @@ func (x *writer) step(k int, e *entry.Entry) {
 		x.extend(e)
 		return
 	}
-	if len(x.calls) > 0 && isRemark(e) {
+	if len(x.calls) > 0 && transcript.Describe(e).Class == transcript.Other { // a remark between a call and its result
 		v, _ := x.newEntry(e)
 		x.behind = append(x.behind, v)
 		return
@@ -359,11 +359,6 @@ const (
 	stepClass = " step"
 	hitClass  = " hit"
 )
-
-// isRemark reports whether an entry may occur between a call and its result.
-func isRemark(e *entry.Entry) bool {
-	return transcript.Describe(e).Class == transcript.Other
-}
 
 // flush writes what is held back.
 func (x *writer) flush() {
@@ -411,11 +406,15 @@ func (x *writer) enter(e *entry.Entry) {
 		if x.page.Pass == nil {
 			entries = human.Plural(x.size(b.step), "entry", "entries")
 		}
+		address := ""
+		if site := x.page.Site; site != nil {
+			address = site.Branch(x.page.Conversation.Record.Nodes[x.page.Steps[b.step].Entry].ID)
+		}
 		x.write("branch", struct {
 			Where, Text, Entries string
 			When                 *when
 			Address              string
-		}{where, cmp.Or(x.index.branches[b.step], Line(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), x.page.branchAddress(b.step)})
+		}{where, cmp.Or(x.index.branches[b.step], Line(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), address})
 		x.lastDay = ""
 	}
 }
@@ -435,14 +434,6 @@ func (x *writer) enclose(k int) {
 			depth--
 		}
 	}
-}
-
-// branchAddress is the address of the branch that begins with step k; "" for none.
-func (p *Page) branchAddress(k int) string {
-	if p.Site == nil {
-		return ""
-	}
-	return p.Site.Branch(p.Conversation.Record.Nodes[p.Steps[k].Entry].ID)
 }
 
 // size is the number of entries of a branch that starts at a step.

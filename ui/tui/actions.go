@@ -137,7 +137,7 @@ func (m *Model) markSession() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	if i := m.markOf(p.Path); i >= 0 {
+	if i := slices.IndexFunc(m.marked, func(q Place) bool { return q.Path == p.Path }); i >= 0 {
 		m.marked = slices.Delete(m.marked, i, i+1)
 	} else {
 		m.marked = append(m.marked, Place{Path: p.Path, ID: p.ID})
@@ -145,22 +145,12 @@ func (m *Model) markSession() tea.Cmd {
 	if m.reading {
 		return nil
 	}
-	m.results.nextSession()
-	return m.selectedByUser()
-}
-
-// markOf returns the index of a session among those that are marked, or -1.
-func (m *Model) markOf(path string) int {
-	return slices.IndexFunc(m.marked, func(p Place) bool { return p.Path == path })
-}
-
-func (r *results) nextSession() {
-	for i := r.at + 1; i < len(r.items); i++ {
-		if r.rows[r.items[i]].group != r.rows[r.items[r.at]].group {
-			r.at = i
-			return
-		}
+	r := &m.results
+	group := func(item int) int { return r.rows[item].group }
+	if n := slices.IndexFunc(r.items[r.at:], func(item int) bool { return group(item) != group(r.items[r.at]) }); n > 0 {
+		r.at += n
 	}
+	return m.selectedByUser()
 }
 
 // chosen returns the sessions that actions are about: those that are marked, else the
@@ -222,13 +212,13 @@ func (m *Model) actionMenu(chosen []Place) *menu {
 	return newMenu("do", "", choices)
 }
 
-func (m *Model) openExport() tea.Cmd { return m.openMenuOf(m.formatMenu) }
-
-func (m *Model) formatMenu(chosen []Place) *menu {
-	choices := lists.Map(m.options.Formats, func(f string) choice {
-		return choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }}
+func (m *Model) openExport() tea.Cmd {
+	return m.openMenuOf(func(chosen []Place) *menu {
+		choices := lists.Map(m.options.Formats, func(f string) choice {
+			return choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }}
+		})
+		return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
 	})
-	return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
 }
 
 func (m *Model) export(list []Place, format string) tea.Cmd {

@@ -227,10 +227,10 @@ func (p *preview) isHeading(line int) bool {
 // next moves by n matches of the find text or, if there is none, by n hits of the query.
 func (m *Model) next(n int) tea.Cmd {
 	f := &m.preview.find
-	if f.text() == "" {
+	switch {
+	case f.text() == "":
 		return m.nextHit(n)
-	}
-	if f.total == 0 {
+	case f.total == 0:
 		return nil
 	}
 	f.nth += n
@@ -303,7 +303,17 @@ func (m *Model) nextHit(n int) tea.Cmd {
 		if err == nil {
 			tour.list, tour.more = inOrder(r)
 		}
-		return func(m *Model) tea.Cmd { return m.beginTour(tour, n, err) }
+		return func(m *Model) tea.Cmd {
+			switch {
+			case tour.path != m.preview.want.Path: // another session is shown by now
+				return nil
+			case err != nil:
+				m.complain(err)
+				return nil
+			}
+			m.preview.hits = tour
+			return m.goHit(n)
+		}
 	})
 }
 
@@ -321,18 +331,6 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
 
-func (m *Model) beginTour(tour hitTour, n int, err error) tea.Cmd {
-	switch {
-	case tour.path != m.preview.want.Path: // another session is shown by now
-		return nil
-	case err != nil:
-		m.complain(err)
-		return nil
-	}
-	m.preview.hits = tour
-	return m.goHit(n)
-}
-
 // goHit moves by n hits from the current entry.
 func (m *Model) goHit(n int) tea.Cmd {
 	p := &m.preview
@@ -347,15 +345,10 @@ func (m *Model) goHit(n int) tea.Cmd {
 		offset = e.Offset
 	}
 	at, exact := slices.BinarySearchFunc(t.list, offset, func(h search.Hit, o int64) int { return int(h.Offset - o) })
-	switch {
-	case exact:
-		at += n
-	case n > 0:
-		at += n - 1
-	default:
-		at += n
+	if !exact && n > 0 {
+		at--
 	}
-	t.at = (at + len(t.list)) % len(t.list)
+	t.at = (at + n + len(t.list)) % len(t.list)
 	h := &t.list[t.at]
 	return m.goTo(Place{Path: h.SessionPath, EntryID: h.EntryID, Offset: h.Offset, Line: h.Line}, marksOf(h))
 }

@@ -220,10 +220,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return b.do(m)
 	}
-	if k.Text != "" && m.place()&inText != 0 {
-		return m.insert(k.Text)
-	}
-	return nil
+	return m.typed(k.Text)
 }
 
 // help is the table of keys as an overlay.
@@ -237,8 +234,6 @@ func (m *Model) toggleHelp() tea.Cmd {
 	}
 	return nil
 }
-
-func (h *help) scroll(n int) { h.top += n }
 
 func (v view) keyHelp(width int) bubbles.Model {
 	h := bubbles.New()

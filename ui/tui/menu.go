@@ -289,10 +289,16 @@ func (m *Model) valueChoices(menu *menu) []choice {
 		if menu.field != "" && f.Field != menu.field {
 			continue
 		}
-		c := choice{label: terminal.Clean(f.Value), facet: f, on: m.filtersBy(f), deep: menu.field == "", do: func(m *Model) tea.Cmd {
-			m.setFilter(f)
+		set := syntax.FieldValues(m.query.text, f.Field)
+		c := choice{label: terminal.Clean(f.Value), facet: f, on: slices.Contains(set, f.Value), deep: menu.field == ""}
+		c.do = func(m *Model) tea.Cmd { // the same filter again removes it
+			if slices.Equal(set, []string{f.Value}) {
+				m.setField(f.Field)
+			} else {
+				m.setField(f.Field, f.Value)
+			}
 			return nil
-		}}
+		}
 		if f.Field == "after" {
 			c.note = dateNames[f.Value]
 		}
@@ -316,10 +322,6 @@ func (m *Model) valueChoices(menu *menu) []choice {
 		choices = append(with, slices.DeleteFunc(choices, func(c choice) bool { return !c.none })...)
 	}
 	return choices
-}
-
-func (m *Model) filtersBy(f sessions.Facet) bool {
-	return slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
 }
 
 // countTime bounds the counting of hits; values not counted by then have no number.
@@ -379,17 +381,7 @@ func (m *Model) toggleFilter(f sessions.Facet) {
 	m.setField(f.Field, values...)
 }
 
-// setFilter writes a filter into the query in place of the values that its field has. The same
-// filter again removes it.
-func (m *Model) setFilter(f sessions.Facet) {
-	values := []string{f.Value}
-	if slices.Equal(syntax.FieldValues(m.query.text, f.Field), values) {
-		values = nil
-	}
-	m.setField(f.Field, values...)
-}
-
-// setField writes the values of a field into the query. It widens the scope to include the
+// setField writes the values of a field into the query, in place of those that it has. It widens the scope to include the
 // kinds.
 func (m *Model) setField(name string, values ...string) {
 	m.query.set(syntax.SetField(m.query.text, name, values...))

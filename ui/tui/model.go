@@ -122,15 +122,16 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
-		if m.place()&inText != 0 {
-			return m.insert(msg.Content)
-		}
+		return m.typed(msg.Content)
 	case tea.MouseClickMsg:
 		return m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse())
 	case State:
-		return m.stateChanged(msg)
+		m.state = msg
+		if msg.Generation != m.search.known && m.search.running == nil {
+			return m.begin(true)
+		}
 	case then:
 		return msg(m)
 	}
@@ -233,7 +234,11 @@ func (m *Model) line() *input {
 	return &m.query
 }
 
-func (m *Model) insert(text string) tea.Cmd {
+// typed inserts text in the line that has the focus, if one has it.
+func (m *Model) typed(text string) tea.Cmd {
+	if text == "" || m.place()&inText == 0 {
+		return nil
+	}
 	m.line().insert(text)
 	return m.edited()
 }
@@ -300,7 +305,7 @@ func (m *Model) switchPane() tea.Cmd {
 
 func (m *Model) scrollPreview(n int) tea.Cmd {
 	if m.help != nil {
-		m.help.scroll(n)
+		m.help.top += n
 		return nil
 	}
 	m.moved = true
@@ -400,7 +405,7 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 	switch {
 	case n == 0:
 	case m.help != nil:
-		m.help.scroll(n)
+		m.help.top += n
 	case m.menu != nil:
 		m.menu.move(n / wheelLines)
 	case m.layout().preview.has(at.X, at.Y):

@@ -207,15 +207,6 @@ func (m *Model) searchMore() tea.Cmd {
 	return m.begin(true)
 }
 
-// stateChanged repeats the search on a new generation.
-func (m *Model) stateChanged(state State) tea.Cmd {
-	m.state = state
-	if state.Generation != m.search.known && m.search.running == nil {
-		return m.begin(true)
-	}
-	return nil
-}
-
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()
