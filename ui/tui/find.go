@@ -165,7 +165,7 @@ func (m *Model) goFound() tea.Cmd {
 	if !p.shows(c.Entry) || p.want != p.have {
 		want.At = c.Entry
 	}
-	p.goal = goalFound
+	p.goal = p.toFound
 	p.ask(want)
 	return m.load()
 }
@@ -262,7 +262,7 @@ func (m *Model) cancelFind() tea.Cmd {
 		return nil
 	}
 	back.generation, p.entry = p.want.generation, entry
-	p.goal, p.back = goalBack, back
+	p.goal = p.stay(back.entry, back.offset)
 	p.ask(back.request)
 	return m.load()
 }

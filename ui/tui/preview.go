@@ -31,9 +31,8 @@ type preview struct {
 	unfolded []string // the lines of the entry before it was folded or unfolded; nil once unchanged has compared them
 	folds    string   // the folds at that time
 
-	entry int      // the index in the file of the entry that is read; -1 for none
-	goal  goal     // where the next page is scrolled to
-	back  position // of goalBack
+	entry int    // the index in the file of the entry that is read; -1 for none
+	goal  func() // scrolls the next page; nil: what is at the top stays there
 
 	marks []string // what the hit matched
 	find  finding  // what is searched in the conversation
@@ -57,18 +56,6 @@ type cached struct {
 	request
 	page *Preview
 }
-
-// goal is where a new page is scrolled to.
-type goal uint8
-
-const (
-	goalStay  goal = iota // what is at the top stays there
-	goalHit               // what the hit matched
-	goalFound             // the current match of the find text
-	goalStart             // of the conversation
-	goalEnd
-	goalBack // an earlier position
-)
 
 // position is the line at the top of the screen.
 type position struct {
@@ -102,13 +89,13 @@ func (p *preview) show(want request, hit *search.Hit) {
 		} else {
 			want.Folds = p.want.Folds
 		}
-		p.goal, p.entry = goalHit, -1
+		p.goal, p.entry = p.toHit, -1
 	} else {
 		want.At, want.Folds = p.want.At, p.want.Folds
 	}
 	want.All = p.want.All
 	if marks := marksOf(hit); hit != nil && !slices.Equal(marks, p.marks) {
-		p.marks, p.goal = marks, goalHit
+		p.marks, p.goal = marks, p.toHit
 		want.At = AtPlace
 	}
 	p.ask(want)
@@ -163,16 +150,13 @@ func (p *preview) loaded(r request, page *Preview) {
 
 // put shows a page, and scrolls it to the goal.
 func (p *preview) put(r request, page *Preview) {
-	goal := p.goal
-	at, offset := p.topEntry()
-	before, rewrapped := p.firstRun(at), p.page != nil && p.have.Width != r.Width
-	if goal == goalBack {
-		goal, at, offset = goalStay, p.back.entry, p.back.offset
+	scroll := p.goal
+	if scroll == nil && (p.page == nil || p.have.Path != r.Path) {
+		scroll = p.toHit
+	} else if scroll == nil {
+		scroll = p.stay(p.topEntry())
 	}
-	if goal == goalStay && (p.page == nil || p.have.Path != r.Path) {
-		goal = goalHit
-	}
-	p.goal = goalStay
+	p.goal = nil
 	p.have, p.page, p.failed = r, page, nil
 	p.plain = make([]string, len(page.Lines))
 	p.starts = make(map[int]int)
@@ -183,28 +167,27 @@ func (p *preview) put(r request, page *Preview) {
 		}
 	}
 	p.find.mark = p.matchCell()
-	switch goal {
-	case goalStay:
-		p.top = page.Focus - p.height/3
-		if start, ok := p.starts[at]; ok && rewrapped {
-			p.top = start + sameLine(before, p.firstRun(at), offset)
-		} else if ok {
-			p.top = start + min(offset, max(0, p.end(at)-start-1))
-		}
-	case goalStart:
-		p.top = 0
-	case goalEnd:
-		p.top = len(page.Lines)
-		p.entry = p.entryAt(p.top)
-	case goalFound:
-		p.toFound()
-	default:
-		p.toHit()
-	}
+	scroll()
 	p.clamp()
 	if !p.shows(p.entry) || p.entry < 0 {
 		p.entry = -1
 		p.follow(0)
+	}
+}
+
+// stay returns what scrolls the next page so that this line of an entry is at the top.
+func (p *preview) stay(entry, offset int) func() {
+	before, width := p.firstRun(entry), p.have.Width
+	return func() {
+		start, ok := p.starts[entry]
+		switch {
+		case !ok:
+			p.top = p.page.Focus - p.height/3
+		case width != p.have.Width:
+			p.top = start + sameLine(before, p.firstRun(entry), offset)
+		default:
+			p.top = start + min(offset, max(0, p.end(entry)-start-1))
+		}
 	}
 }
 
@@ -430,9 +413,12 @@ func (p *preview) jump(at int) {
 	if p.page == nil {
 		return
 	}
-	p.goal, p.entry = goalStart, -1
+	p.goal, p.entry = func() { p.top = 0 }, -1
 	if at == AtEnd {
-		p.goal = goalEnd
+		p.goal = func() {
+			p.top = len(p.page.Lines)
+			p.entry = p.entryAt(p.top)
+		}
 	}
 	there := at == AtStart && !p.page.Before || at == AtEnd && !p.page.After
 	if there && p.want == p.have {

@@ -586,7 +586,7 @@ func (m *Model) fillOutline(menu *menu, list []Prompt) {
 // goTo shows another entry of the conversation, and marks texts in it.
 func (m *Model) goTo(at Place, marks []string) tea.Cmd {
 	p := &m.preview
-	p.goal, p.marks = goalHit, marks
+	p.goal, p.marks = p.toHit, marks
 	want := p.want
 	want.Place, want.At = Place{at.Path, want.ID, at.EntryID, at.Offset, at.Line}, AtPlace
 	p.ask(want)
