@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 
 	"pigrep/ui/markdown"
@@ -181,54 +182,51 @@ func (d *prose) Table(m markdown.Margin, t *markdown.Table) {
 
 // runs writes the text of a line. It is cleaned again because entities were decoded.
 func (d *prose) runs(list []markdown.Run) {
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[0].URL != "" && list[n].URL == list[0].URL {
-			n++
-		}
-		if list[0].URL == "" {
+	for n := 0; len(list) > 0; list = list[n:] {
+		if n = 1; list[0].URL == "" {
 			d.run(list[0])
-			list = list[1:]
 			continue
 		}
-		said := "" // what stands behind the text of a link: its address, and a title
-		if n < len(list) && list[n].Style&markdown.Faint != 0 {
-			said = strings.TrimSuffix(strings.TrimPrefix(list[n].Text, " ("), ")")
-			d.link(list[:n], said)
+		for n < len(list) && list[n].URL == list[0].URL {
 			n++
-		} else {
-			d.link(list[:n], said)
 		}
-		list = list[n:]
+		said := n < len(list) && list[n].Style&markdown.Faint != 0 // its address stands behind it
+		d.link(list[:n], said)
+		if said {
+			n++
+		}
 	}
 }
 
-// link writes a link with its title. An address that must not be linked to is shown as text.
-func (d *prose) link(text []markdown.Run, said string) {
+// link writes a link, if its address is said, with its title. An address that must not be linked
+// to is shown as text.
+func (d *prose) link(text []markdown.Run, said bool) {
 	address := text[0].URL
 	if text[0].Image {
 		d.b.WriteString("[image: ")
 	}
 	u, err := url.Parse(address)
-	linked := err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto")
+	linked := err == nil && slices.Contains([]string{"http", "https", "mailto"}, u.Scheme)
 	if linked {
-		d.b.WriteString(`<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(visible([]byte(u.String()))) + `">`)
+		d.b.WriteString(`<a rel="noopener noreferrer nofollow" href="` + escaped(u.String()) + `">`)
 	}
 	for _, r := range text {
 		d.run(r)
 	}
 	if linked {
 		d.b.WriteString("</a>")
-	} else if said != "" {
-		d.b.WriteString(" <code>" + template.HTMLEscapeString(visible([]byte(address))) + "</code>")
+	} else if said {
+		d.b.WriteString(" <code>" + escaped(address) + "</code>")
 	}
-	if title := strings.TrimSpace(strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(said, " <"), address), ">")); title != "" {
-		d.b.WriteString(" " + template.HTMLEscapeString(visible([]byte(title))))
+	if said && text[0].Title != "" {
+		d.b.WriteString(" " + escaped(text[0].Title))
 	}
 	if text[0].Image {
 		d.b.WriteString("]")
 	}
 }
+
+func escaped(text string) string { return template.HTMLEscapeString(visible([]byte(text))) }
 
 // run writes text in its style.
 func (d *prose) run(r markdown.Run) {
@@ -242,5 +240,5 @@ func (d *prose) run(r markdown.Run) {
 			end = "</" + s.tag + ">" + end
 		}
 	}
-	d.b.WriteString(template.HTMLEscapeString(visible([]byte(r.Text))) + end)
+	d.b.WriteString(escaped(r.Text) + end)
 }

@@ -53,9 +53,9 @@ type inliner struct {
 }
 
 type link struct {
-	from, to int
-	url      string
-	image    bool
+	from, to   int
+	url, title string
+	image      bool
 }
 
 // delimiter is a run of *, _ or ~ that may begin or end emphasis.
@@ -278,8 +278,8 @@ func (p *inliner) closeLink(at int) int {
 	for len(p.links) > 0 && p.links[len(p.links)-1].from > open { // an address in the text
 		p.links = p.links[:len(p.links)-1]
 	}
-	if p.link(open+1, at, url); open > 0 && p.s[open-1] == '!' && open+1 < at {
-		p.links[len(p.links)-1].image = true
+	if open+1 < at {
+		p.links = append(p.links, link{open + 1, at, url, title, open > 0 && p.s[open-1] == '!'})
 	}
 	p.opened = p.opened[:0] // links are not nested
 	return end + 1
@@ -365,13 +365,13 @@ func (p *inliner) runs(base Style) []Run {
 		for len(links) > 0 && links[0].to <= from {
 			links = links[1:]
 		}
-		url, image := "", false
+		var to link
 		if len(links) > 0 && links[0].from <= from {
-			url, image = links[0].url, links[0].image
+			to = links[0]
 		}
-		if k := len(runs) - 1; k < 0 || m.shown == replaced || runs[k].Style != style || runs[k].URL != url {
+		if k := len(runs) - 1; k < 0 || m.shown == replaced || runs[k].Style != style || runs[k].URL != to.url {
 			endRun()
-			runs = append(runs, Run{Style: style, URL: url, Image: image})
+			runs = append(runs, Run{Style: style, URL: to.url, Title: to.title, Image: to.image})
 		}
 		if m.shown == replaced {
 			text = append(text, p.instead[from]...)

@@ -41,6 +41,7 @@ type Run struct {
 	Style Style
 	Class highlight.Class // of code
 	URL   string          // what a link leads to
+	Title string          // of a link
 	Image bool            // that is an image
 }
 
