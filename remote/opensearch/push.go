@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -66,14 +67,22 @@ type Report struct {
 // pushing is a push that runs.
 type pushing struct {
 	*Push
-	*sender
-	known  map[string]*state // by file key, what the archive has of this machine
-	months map[string]bool   // whose index exists
-	stale  []state           // files of which earlier generations have to be deleted
-	total  int64
-	done   int64
+	archive *Archive
+	known   map[string]*state // by file key, what the archive has of this machine
+	months  map[string]bool   // whose index exists
+	stale   []state           // files of which earlier generations have to be deleted
+	total   int64
+	done    int64
 
 	analyzer analysis.Analyzer
+
+	patience time.Duration      // how long nothing may be confirmed; 0 for ever
+	current  *batch             // that is being filled
+	put      func(*batch) error // hands a batch over, and waits until there is room for it
+
+	mu      sync.Mutex // guards the fields below
+	report  *Report
+	refused map[string]int // by file key
 }
 
 // errRewritten says that the bytes of a file which the archive has are not those of the file.
@@ -85,8 +94,10 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 	if err := a.check(ctx); err != nil {
 		return nil, err
 	}
-	p := &pushing{Push: &in, months: make(map[string]bool), known: make(map[string]*state)}
-	p.sender = &sender{archive: a, report: &Report{Refused: []Refusal{}, Failed: []string{}}, patience: patience, now: in.Now, claimed: p.confirmed}
+	p := &pushing{
+		Push: &in, archive: a, known: make(map[string]*state), months: make(map[string]bool), patience: patience, current: &batch{},
+		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]int),
+	}
 	if in.Patient {
 		p.patience = 0
 	}
@@ -101,7 +112,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 		return nil, err
 	}
 	p.report.Damaged = len(damaged)
-	if err := p.send(ctx, p.all); err != nil {
+	if err := p.send(ctx); err != nil {
 		return p.report, err
 	}
 	if p.DryRun {
@@ -130,7 +141,7 @@ func (a *Archive) refresh(ctx context.Context, index string) error {
 	return a.call(ctx, http.MethodPost, index+"/_refresh?ignore_unavailable=true", nil, nil)
 }
 
-// all sends all files, those first that were changed last, and claims that those which vanished are gone.
+// all fills batches with all files, those first that were changed last, and claims that those which vanished are gone.
 func (p *pushing) all(ctx context.Context) error {
 	for i := range p.Sessions {
 		s := &p.Sessions[i]

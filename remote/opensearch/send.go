@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -34,45 +33,30 @@ type claim struct {
 	record *document
 }
 
-// sender sends some batches while the next one is being filled, and beside them what those claim
-// whose documents are confirmed. Documents are confirmed one by one: what the engine has no room
-// for is sent again, and what it will never take is counted and named. A state is sent only after
-// all documents before it.
-type sender struct {
-	archive  *Archive
-	patience time.Duration // how long nothing may be confirmed; 0 for ever
-	now      func() time.Time
-	current  *batch
-	put      func(*batch) error                // hands a batch over, and waits until there is room for it
-	claimed  func(documents int, source int64) // is told of each batch when it is claimed
-
-	mu      sync.Mutex // guards the fields below
-	report  *Report
-	refused map[string]int // by file key
-}
-
 // A Refusal is a document that the engine will not take.
 type Refusal struct {
 	Document string `json:"document"` // its id
 	Reason   string `json:"reason"`
 }
 
-// send sends what fill adds, and then the rest. It ends with the first error.
-func (s *sender) send(ctx context.Context, fill func(context.Context) error) error {
-	s.current, s.refused = &batch{}, make(map[string]int)
+// send sends some batches while the next one is being filled, and beside them what those claim whose
+// documents are confirmed. Documents are confirmed one by one: what the engine has no room for is
+// sent again, and what it will never take is counted and named. A state is sent only after all
+// documents before it. It ends with the first error.
+func (p *pushing) send(ctx context.Context) error {
 	batches := func(ctx context.Context, put func(*batch) error) error {
-		s.put = put
-		if err := fill(ctx); err != nil {
+		p.put = put
+		if err := p.all(ctx); err != nil {
 			return err
 		}
-		return s.flush()
+		return p.flush()
 	}
 	documents := func(ctx context.Context, b *batch) (confirmed bool, err error) {
-		err = s.bulk(ctx, b.items())
+		err = p.bulk(ctx, b.items())
 		b.body = bytes.Buffer{}
 		return err == nil, err
 	}
-	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, _ bool) error { return s.settle(ctx, b) })
+	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, _ bool) error { return p.settle(ctx, b) })
 }
 
 // document adds a document to the batch.
@@ -89,53 +73,53 @@ func (b *batch) add(action object, document any) error {
 }
 
 // claim sets the state of a file as of the documents before, and its record, unless that is nil.
-func (s *sender) claim(st state, record *document) {
+func (p *pushing) claim(st state, record *document) {
 	c := claim{st, record}
 	if record != nil {
-		s.current.claimed += len(record.Record)
+		p.current.claimed += len(record.Record)
 	}
-	if n := len(s.current.claims); n > 0 && s.current.claims[n-1].FileKey == st.FileKey {
+	if n := len(p.current.claims); n > 0 && p.current.claims[n-1].FileKey == st.FileKey {
 		if record == nil {
-			c.record = s.current.claims[n-1].record
+			c.record = p.current.claims[n-1].record
 		}
-		s.current.claims[n-1] = c
+		p.current.claims[n-1] = c
 		return
 	}
-	s.current.claims = append(s.current.claims, c)
+	p.current.claims = append(p.current.claims, c)
 }
 
-func (s *sender) full() bool {
-	return s.current.body.Len()+s.current.claimed >= batchBytes || len(s.current.claims) >= 500
+func (p *pushing) full() bool {
+	return p.current.body.Len()+p.current.claimed >= batchBytes || len(p.current.claims) >= 500
 }
 
 // flush hands the batch over.
-func (s *sender) flush() error {
-	b := s.current
-	s.current = &batch{}
-	return s.put(b)
+func (p *pushing) flush() error {
+	b := p.current
+	p.current = &batch{}
+	return p.put(b)
 }
 
 // settle sends what a batch claims, whose documents are confirmed.
-func (s *sender) settle(ctx context.Context, b *batch) error {
+func (p *pushing) settle(ctx context.Context, b *batch) error {
 	var claims batch
 	for i := range b.claims {
 		st := &b.claims[i].state
 		if record := b.claims[i].record; record != nil {
-			if err := claims.document(s.archive.monthly(st.Month), recordID(st.FileKey), record); err != nil {
+			if err := claims.document(p.archive.monthly(st.Month), recordID(st.FileKey), record); err != nil {
 				return err
 			}
 		}
-		s.mu.Lock()
-		st.Refused += s.refused[st.FileKey]
-		s.mu.Unlock()
-		if err := claims.add(object{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
+		p.mu.Lock()
+		st.Refused += p.refused[st.FileKey]
+		p.mu.Unlock()
+		if err := claims.add(object{"_index": p.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
 			return err
 		}
 	}
-	if err := s.bulk(ctx, claims.items()); err != nil {
+	if err := p.bulk(ctx, claims.items()); err != nil {
 		return err
 	}
-	s.claimed(len(b.ends), b.source)
+	p.confirmed(len(b.ends), b.source)
 	return nil
 }
 
@@ -167,16 +151,16 @@ func (i *bulkItem) again() bool {
 }
 
 // bulk sends items until each is confirmed or refused.
-func (s *sender) bulk(ctx context.Context, items [][]byte) error {
-	last := s.now()
+func (p *pushing) bulk(ctx context.Context, items [][]byte) error {
+	last := p.Now()
 	for try := 1; len(items) > 0; try++ {
-		answer, err := s.post(ctx, items)
+		answer, err := p.post(ctx, items)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isStatus(err, http.StatusRequestEntityTooLarge) && len(items) > 1:
 			half := len(items) / 2
-			if err := s.bulk(ctx, items[:half]); err != nil {
+			if err := p.bulk(ctx, items[:half]); err != nil {
 				return err
 			}
 			items, try = items[half:], 0
@@ -184,39 +168,39 @@ func (s *sender) bulk(ctx context.Context, items [][]byte) error {
 		case isStatus(err, http.StatusRequestEntityTooLarge):
 			_, id, _ := bytes.Cut(items[0], []byte(`"_id":"`)) // it is ours
 			id, _, _ = bytes.Cut(id, []byte(`"`))
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.refuse(&bulkItem{ID: string(id)}, "too large for the engine (http.max_content_length)")
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.refuse(&bulkItem{ID: string(id)}, "too large for the engine (http.max_content_length)")
 			return nil
 		case err != nil && !isTransient(err):
-			return s.archive.wrap(ctx, err)
+			return p.archive.wrap(ctx, err)
 		case err == nil:
-			left, rejected := s.confirm(items, answer)
+			left, rejected := p.confirm(items, answer)
 			if len(left) < len(items) {
-				last, try = s.now(), 0
+				last, try = p.Now(), 0
 			}
 			if items = left; len(items) == 0 {
 				return nil
 			}
 			if err = rejected; !isTransient(err) {
-				return s.archive.wrap(ctx, err)
+				return p.archive.wrap(ctx, err)
 			}
 		}
-		if s.patience > 0 && s.now().Sub(last) > s.patience {
-			return s.archive.wrap(ctx, err)
+		if p.patience > 0 && p.Now().Sub(last) > p.patience {
+			return p.archive.wrap(ctx, err)
 		}
-		if err := s.archive.wait(ctx, try+1); err != nil {
+		if err := p.archive.wait(ctx, try+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *sender) post(ctx context.Context, items [][]byte) ([]bulkItem, error) {
+func (p *pushing) post(ctx context.Context, items [][]byte) ([]bulkItem, error) {
 	var answer struct {
 		Items []map[string]bulkItem `json:"items"`
 	}
-	if err := s.archive.once(ctx, http.MethodPost, "_bulk", bytes.Join(items, nil), &answer); err != nil {
+	if err := p.archive.once(ctx, http.MethodPost, "_bulk", bytes.Join(items, nil), &answer); err != nil {
 		return nil, err
 	}
 	list := make([]bulkItem, 0, len(answer.Items))
@@ -233,35 +217,35 @@ func (s *sender) post(ctx context.Context, items [][]byte) ([]bulkItem, error) {
 
 // confirm counts what became of the items. It returns those to send again, and why: an error
 // that is not transient if none will be taken.
-func (s *sender) confirm(items [][]byte, answer []bulkItem) (left [][]byte, rejected error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *pushing) confirm(items [][]byte, answer []bulkItem) (left [][]byte, rejected error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i := range answer {
 		item := &answer[i]
 		said := &StatusError{item.Status, item.Error.Type, item.Error.Reason}
 		switch {
 		case item.Status < 300:
 		case item.Status == http.StatusConflict:
-			s.report.Newer++
+			p.report.Newer++
 		case item.again():
-			s.report.Retried++
+			p.report.Retried++
 			said.Status = http.StatusTooManyRequests
 			left, rejected = append(left, items[i]), said
 		case item.Status == http.StatusForbidden, item.Status == http.StatusUnauthorized, item.Status == http.StatusNotFound:
 			return items, said
 		default:
-			s.refuse(item, item.Error.Type+": "+item.Error.Reason)
+			p.refuse(item, item.Error.Type+": "+item.Error.Reason)
 		}
 	}
 	return left, rejected
 }
 
 // refuse notes a document that the engine will not take. The caller holds mu.
-func (s *sender) refuse(item *bulkItem, reason string) {
+func (p *pushing) refuse(item *bulkItem, reason string) {
 	if cause := item.Error.Cause.Reason; cause != "" {
 		reason += " (" + cause + ")"
 	}
 	key, _, _ := strings.Cut(item.ID, ":")
-	s.refused[key]++
-	s.report.Refused = append(s.report.Refused, Refusal{Document: item.ID, Reason: reason})
+	p.refused[key]++
+	p.report.Refused = append(p.report.Refused, Refusal{Document: item.ID, Reason: reason})
 }

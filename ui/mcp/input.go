@@ -331,7 +331,7 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	}
 	for _, name := range known {
 		p := schema.Properties[name]
-		if err := errors.Join(oneOf(name, names[name], p), inRange(name, names[name], p)); err != nil {
+		if err := inBounds(name, names[name], p); err != nil {
 			return err
 		}
 	}
@@ -353,51 +353,32 @@ func article(p *jsonschema.Schema) string {
 	return "a " + p.Type
 }
 
-// inRange checks numbers and the length of texts; the texts of a list count
-// together. Some agents give every argument, so 0 means not given.
-func inRange(name string, raw json.RawMessage, p *jsonschema.Schema) error {
-	if len(raw) == 0 {
-		return nil
-	}
+// inBounds checks numbers, the length of texts and values of fields that accept only certain words.
+// The texts of a list count together. Some agents give every argument, so 0 means not given.
+func inBounds(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	if p.Maximum != nil {
 		var n int
-		if json.Unmarshal(raw, &n) != nil || n == 0 || float64(n) >= *p.Minimum && float64(n) <= *p.Maximum {
+		if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n == 0 || float64(n) >= *p.Minimum && float64(n) <= *p.Maximum {
 			return nil
 		}
 		return &Error{codeInput, fmt.Sprintf("%s is %d, which is not between %.0f and %.0f", name, n, *p.Minimum, *p.Maximum), p.Description}
 	}
-	longest := p.MaxLength
-	if p.Items != nil {
-		longest = p.Items.MaxLength
-	}
 	var texts Words
-	if longest == nil || json.Unmarshal(raw, &texts) != nil {
+	if len(raw) == 0 || json.Unmarshal(raw, &texts) != nil {
 		return nil
 	}
-	if n := utf8.RuneCountInString(strings.Join(texts, "")); n > *longest {
-		return &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
-	}
-	return nil
-}
-
-// oneOf checks values of fields that accept only certain words.
-func oneOf(name string, raw json.RawMessage, p *jsonschema.Schema) error {
-	words := p.Enum
+	words, longest, values := p.Enum, p.MaxLength, []string(texts)
 	if p.Items != nil {
-		words = p.Items.Enum
-	}
-	var values Words
-	if len(words) == 0 || len(raw) == 0 || json.Unmarshal(raw, &values) != nil {
-		return nil
-	}
-	if p.Items != nil {
-		values = values.values()
+		words, longest, values = p.Items.Enum, p.Items.MaxLength, texts.values()
 	}
 	for _, v := range values {
-		if !slices.Contains(words, any(v)) {
+		if len(words) > 0 && !slices.Contains(words, any(v)) {
 			list := lists.Map(words, func(w any) string { return fmt.Sprint(w) })
 			return &Error{codeInput, fmt.Sprintf("%s: there is no %.60q", name, v), "there are " + strings.Join(list, ", ")}
 		}
+	}
+	if n := utf8.RuneCountInString(strings.Join(texts, "")); longest != nil && n > *longest {
+		return &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
 	}
 	return nil
 }
