@@ -190,7 +190,6 @@ func (c *Copy) line() string {
 
 var errCatalogue = errors.New("it is damaged, or another version of pigrep wrote it. Without it, it is made again of the copies")
 
-// text writes a catalogue.
 func text(rows []Copy) string {
 	out := bytes.NewBufferString(heading)
 	for i := range rows {
@@ -199,7 +198,6 @@ func text(rows []Copy) string {
 	return out.String()
 }
 
-// parse reads a catalogue.
 func parse(text string) ([]Copy, error) {
 	text, ok := strings.CutPrefix(text, heading)
 	if !ok {
@@ -299,7 +297,6 @@ func (w *writer) end() error { return errors.Join(w.flush(), w.lock.Unlock(), w.
 // put adds or replaces a row.
 func (w *writer) put(c Copy) { w.log.WriteString(c.line()) }
 
-// drop removes a copy.
 func (w *writer) drop(c Copy, why State) {
 	if c.State == Kept {
 		w.stale = append(w.stale, c.place())

@@ -133,7 +133,6 @@ func (it *item) size() int64 {
 	return it.row.Stored
 }
 
-// mtime is when the file was last changed.
 func (it *item) mtime() int64 {
 	if it.file != nil {
 		return it.file.Mtime
@@ -149,7 +148,6 @@ func (it *item) idle(r *Rules) bool {
 	return r.Pack > 0 && c != nil && c.State == Kept && !c.Zstd && c.Stored > tiny && r.Now().UnixNano()-c.Mtime > int64(r.Pack)
 }
 
-// plan returns what is to be done.
 func (r *Rules) plan(rows []Copy, list []File) []item {
 	all := make([]item, 0, len(rows)+len(list))
 	for i := range rows {
@@ -369,7 +367,6 @@ func (w *writer) date(c Copy, name string) error {
 	return w.root.Chtimes(name, at, at)
 }
 
-// errOriginal says that an original could not be read.
 var errOriginal = errors.New("cannot read the original")
 
 // copyBytes appends the bytes of an original from one offset to another. Where the file
@@ -450,7 +447,6 @@ func (c *Copy) rest(at int64) int64 {
 // frame is how much text is in a frame of a copy that is compressed: each can be read alone.
 const frame = 1 << 20
 
-// pack compresses a copy.
 func (u *update) pack(c Copy) error {
 	f, err := content.Open(u.Place(&c), 0)
 	if err != nil {

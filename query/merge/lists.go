@@ -93,7 +93,6 @@ func agreed[Req any](req *Req, again []*search.Request, joint func(*Req) *search
 	return list
 }
 
-// searches returns the searches whose sessions lists have.
 func searches(list []*sessions.Response) []*search.Response {
 	return lists.Map(list, func(r *sessions.Response) *search.Response { return cmp.Or(r.Found, &search.Response{}) })
 }

@@ -79,7 +79,6 @@ type Done struct {
 	Bytes     int64  `json:"bytes"`
 }
 
-// mostPushes is how many pushes Status has.
 const mostPushes = 5
 
 // Status asks an archive how it is.
@@ -133,7 +132,6 @@ func (a *Archive) count(ctx context.Context, s *Status) error {
 	return err
 }
 
-// pushes returns the latest pushes.
 func (a *Archive) pushes(ctx context.Context, most int) ([]Done, error) {
 	found, err := find[Done](ctx, a, a.sessionsIndex(), "", object{"size": most, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
 	if err != nil {

@@ -196,7 +196,6 @@ func isTransient(err error) bool {
 	return network || errors.Is(err, ErrCut) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// once sends a request once.
 func (a *Archive) once(ctx context.Context, method, path string, data []byte, out any) error {
 	address := strings.TrimRight(a.base.String(), "/") + "/" + path
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
@@ -276,7 +275,6 @@ func decode(resp *http.Response, out any) error {
 	return nil
 }
 
-// isForm reports whether JSON is of another form than was expected.
 func isForm(err error) bool {
 	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	return ok
@@ -318,7 +316,6 @@ func statusOf(resp *http.Response, text []byte) error {
 	return e
 }
 
-// isStatus reports whether an error is an answer with a status.
 func isStatus(err error, status int) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && e.Status == status

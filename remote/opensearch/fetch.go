@@ -226,7 +226,6 @@ type places struct {
 	more  bool             // there are more lines
 }
 
-// add adds a hit of a search.
 func (p *places) add(h *hit[struct{}]) {
 	key, line, gen := last(h.Fields.FileKey), last(h.Fields.Line), last(h.Fields.Gen)
 	if key == "" {
@@ -381,7 +380,6 @@ func inOrder[T, R any](ctx context.Context, most int, produce func(ctx context.C
 	return group.Wait()
 }
 
-// each puts the elements of a list.
 func each[T any](list []T) func(context.Context, func(T) error) error {
 	return func(_ context.Context, put func(T) error) error {
 		for _, v := range list {

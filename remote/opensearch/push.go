@@ -272,7 +272,6 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 	return at, nil
 }
 
-// mask masks what looks like a secret.
 func (f *facts) mask() {
 	s := search.SessionHit{SessionFacts: search.SessionFacts{Name: f.Name, FirstPrompt: f.FirstPrompt, Title: f.Subject, Labels: f.Labels}}
 	s.Redact()

@@ -57,7 +57,6 @@ func (a *Archive) monthly(month string) string {
 	return fmt.Sprintf("%s-v%d-%s", a.config.Prefix, version, month)
 }
 
-// templates are the templates by name.
 func (a *Archive) templates() map[string]string {
 	return map[string]string{a.config.Prefix: partsTemplate, a.config.Prefix + "-sessions": sessionsTemplate}
 }
@@ -258,7 +257,6 @@ func (a *Archive) check(ctx context.Context) error {
 	return nil
 }
 
-// isOther is the error for a template of another version.
 func (a *Archive) isOther(name string, found int) error {
 	return &ArchiveError{Archive: a.config.Name, Err: fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, name, max(found, 0), version)}
 }

@@ -186,7 +186,6 @@ func (s *selection) session(c *chosen) *remote.Session {
 	return out
 }
 
-// choose reads what is needed of some sessions.
 func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error) {
 	records, err := s.archive.records(ctx, list)
 	if err != nil {
@@ -226,7 +225,6 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 	return all, s.read(ctx, all)
 }
 
-// read reads the lines that are wanted.
 func (s *selection) read(ctx context.Context, all []*chosen) error {
 	var requests []map[*chosen][]int
 	size, count := int64(0), 0

@@ -59,7 +59,6 @@ func (p *pushing) send(ctx context.Context) error {
 	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, _ bool) error { return p.settle(ctx, b) })
 }
 
-// document adds a document to the batch.
 func (b *batch) document(index, id string, d *document) error {
 	return b.add(object{"_index": index, "_id": id, "routing": d.FileKey, "version": d.Gen, "version_type": "external_gte"}, d)
 }
@@ -92,7 +91,6 @@ func (p *pushing) full() bool {
 	return p.current.body.Len()+p.current.claimed >= batchBytes || len(p.current.claims) >= 500
 }
 
-// flush hands the batch over.
 func (p *pushing) flush() error {
 	b := p.current
 	p.current = &batch{}

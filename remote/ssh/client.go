@@ -135,7 +135,6 @@ func (c *Client) connect() (*connection, error) {
 	return n, nil
 }
 
-// problem is a HostError of this host.
 func (c *Client) problem(reason, hint string) *HostError {
 	return &HostError{Host: c.Host.Name, Reason: reason, Hint: hint}
 }
@@ -434,7 +433,6 @@ func (c *Client) garbage(err error) error {
 	return c.problem(terminal.Clip(terminal.Clean(err.Error()), maxReason), "is pigrep there the same as here? `pigrep hosts --check` looks")
 }
 
-// greeting checks the greeting.
 func (c *Client) greeting(n *connection) error {
 	g, o := &n.greeting, &c.options
 	switch {

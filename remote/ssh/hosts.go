@@ -193,7 +193,6 @@ func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx conte
 	return answers, answered, nil
 }
 
-// numbers are those of all hosts.
 func (h *Hosts) numbers() (list []int) {
 	for i := range h.all() {
 		list = append(list, i)

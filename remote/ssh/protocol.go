@@ -76,7 +76,6 @@ type reply struct {
 	Beside []any           `json:"beside,omitempty"` // what the JSON of the part or the answer leaves out
 }
 
-// errLine means that a line is longer than it may be.
 var errLine = errors.New("a line is too long")
 
 // readLine reads a line of at most max bytes. It is valid until the next call.

@@ -138,7 +138,6 @@ func (v *serving) cancel(id int) {
 	}
 }
 
-// answer answers one question.
 func (v *serving) answer(ctx context.Context, m *message) {
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil {
@@ -179,7 +178,6 @@ func encode(id int, what string, content any) ([]byte, error) {
 	return fmt.Appendf(nil, `{"id":%d,"%s":%s,"beside":%s}`, id, what, data, beside), err
 }
 
-// write writes a line.
 func (v *serving) write(data []byte) (err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -66,7 +66,6 @@ func cutPage(most, items int, size func(i int) int, result func(n int) (structur
 	return nil, budgetError(what, whole(min(1, items)), most)
 }
 
-// budgetError is the error for a budget that is too small.
 func budgetError(what string, size, max int) error {
 	return &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, max),
 		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
@@ -443,7 +442,6 @@ func decodeCursor(text string, request uint64) (*cursor, error) {
 	return c, nil
 }
 
-// errExpired is the error for a cursor whose snapshot is gone.
 var errExpired = &Error{codeCursorExpired, "the index has changed since the previous page", "ask again without the cursor"}
 
 // hashRequest identifies a request by its tool and arguments; cursor and maxBytes

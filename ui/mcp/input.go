@@ -186,7 +186,6 @@ var types = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[[2]int]():          {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
 }
 
-// inputSchema describes the arguments of a tool.
 func inputSchema[In any]() *jsonschema.Schema {
 	s := schemaOf[In]()
 	describeFilters(s, rowsOf(reflect.TypeFor[In]()))

@@ -511,7 +511,6 @@ type GrepInput struct {
 	Paging
 }
 
-// caseNames are the values of case.
 var caseNames = []string{"smart", "sensitive", "ignore"}
 
 var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": literal.SmartCase, "sensitive": literal.CaseSensitive, "ignore": literal.IgnoreCase}

@@ -187,7 +187,6 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 	return sum, entry, err
 }
 
-// nameError explains a name that matches nothing, or several things.
 func nameError(x *Index, err error) error {
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "list_sessions lists the sessions"

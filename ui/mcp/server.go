@@ -132,7 +132,6 @@ const (
 // other programs for the processor.
 const answerWithin = 5 * time.Second
 
-// lateHint is the hint for a call that reached the deadline.
 const lateHint = "narrow it: rarer or fewer words, patterns and wildcards; a project, session, kind or since; a smaller limit or context"
 
 // late is the warning of an answer that is cut short.
@@ -401,7 +400,6 @@ func addPrompts(m *mcp.Server) {
 	}
 }
 
-// maxMessage is the length of the longest message accepted.
 const maxMessage = 16 << 20
 
 // A lineGuard passes on lines that are JSON-RPC messages and refuses the others
