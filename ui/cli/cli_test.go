@@ -149,7 +149,7 @@ func TestCommandTable(t *testing.T) {
 }
 
 // withFlags returns a command with the flags of options.
-func withFlags[O options](o O, name string) *cobra.Command {
+func withFlags[T any](o *T, name string) *cobra.Command {
 	return newCommand(nil, o, &cobra.Command{Use: name}, nil)
 }
 

@@ -32,18 +32,15 @@ import (
 	"pigrep/ui/printer"
 )
 
+// blameOptions lack some filters: blame looks at calls that write.
 type blameOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Vimgrep bool
 }
 
-// noBlameFilters are the filters that blame does not have: it looks at calls that write.
-var noBlameFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
-
-func (o *blameOptions) AddFlags(cmd *cobra.Command) {
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Blame{Response: &blame.Response{}}) })
-	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
+func (o *blameOptions) Fields() []string {
+	return printer.Fields(&printer.Blame{Response: &blame.Response{}})
 }
 
 // takes wants one argument, which an example shows.
@@ -193,13 +190,12 @@ func repositoryOf(path string) string {
 }
 
 type commitOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 }
 
-func (o *commitOptions) AddFlags(cmd *cobra.Command) {
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}}) })
-	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
+func (o *commitOptions) Fields() []string {
+	return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}})
 }
 
 // pullRequest matches the number of a pull request.

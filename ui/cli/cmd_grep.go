@@ -39,7 +39,7 @@ import (
 )
 
 type grepOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
 	flags.Around
 	Regexp []string
 
@@ -59,13 +59,10 @@ func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 		flags.AddHidden(f, name, short, "for habit: it changes nothing", new(bool))
 	}
 	flags.Words(cmd, "sort", orderNames())
-	o.AddNoSearches(f)
-	o.AddFrom()
-	o.AddOn()
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Grep{}) })
-	o.Add(cmd, flags.SharedGroups)
 	cmd.SetFlagErrorFunc(grepFlagProblem)
 }
+
+func (o *grepOptions) Fields() []string { return printer.Fields(&printer.Grep{}) }
 
 // grepFlagProblem is flagProblem for grep, whose patterns may begin with a dash, and which is called
 // with flags of other search tools.

@@ -33,7 +33,10 @@ import (
 )
 
 func newHelpCommand(a *app.App) *cobra.Command {
-	o := &struct{ Man string }{}
+	o := &struct {
+		flags.Shared `ignores:"files output"`
+		Man          string
+	}{}
 	cmd := &cobra.Command{
 		Use: "help [COMMAND | TOPIC]",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -75,7 +78,6 @@ func newHelpCommand(a *app.App) *cobra.Command {
 		},
 	}
 	help.Describe(cmd, o)
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
 
@@ -101,13 +103,13 @@ type configOptions struct {
 
 func (o *configOptions) AddFlags(cmd *cobra.Command) {
 	o.cmd = cmd
-	var others []string
+	takes := "filters files answer output"
 	for _, row := range flags.Table {
 		if (row.Group == flags.GroupFilter || row.Group == flags.GroupAnswer) && !slices.Contains(settings.Keys(), row.Name) {
-			others = append(others, row.Name)
+			takes += " -" + row.Name
 		}
 	}
-	o.Add(cmd, flags.SharedGroups, others...)
+	o.Add(cmd, takes)
 }
 
 func completeSettings(*app.App) complete {
@@ -162,12 +164,9 @@ var skillText []byte
 const packageName = "pi-pigrep"
 
 type skillOptions struct {
+	flags.Shared `ignores:"files output"`
 	Install, Yes bool
 	Agent        string
-}
-
-func (o *skillOptions) AddFlags(cmd *cobra.Command) {
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
@@ -296,11 +295,8 @@ func writeSkill(path string, out *files.Output) error {
 // by the linker. Other builds know their commit if Go found it.
 var release, commit string
 
-type versionOptions struct{ flags.Shared }
-
-func (o *versionOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, []flags.Group{flags.GroupOutput}, "color", "hyperlink", "quiet", "verbose")
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+type versionOptions struct {
+	flags.Shared `takes:"output -color -hyperlink -quiet -verbose" ignores:"files output"`
 }
 
 func runVersion(_ context.Context, a *app.App, o *versionOptions, _ []string) error {

@@ -34,15 +34,11 @@ import (
 )
 
 type hostsOptions struct {
-	flags.Shared
-	Check bool
+	flags.Shared `takes:"files output on wait format -session-dir -index-dir -follow -max-line -max-session -no-update -keep -keep-limit -keep-compress"`
+	Check        bool
 }
 
-func (o *hostsOptions) AddFlags(cmd *cobra.Command) {
-	o.AddOn()
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Hosts{}) })
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "session-dir", "index-dir", "follow", "max-line", "max-session", "no-update", "keep", "keep-limit", "keep-compress", "reveal")
-}
+func (o *hostsOptions) Fields() []string { return printer.Fields(&printer.Hosts{}) }
 
 func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) error {
 	out, err := o.Printer(a)
@@ -122,7 +118,7 @@ func newAnswerCommand(a *app.App) *cobra.Command {
 	}}
 	flags.Add(cmd.Flags(), "protocol", "", "N", "the protocol that the client speaks", &o.protocol)
 	flags.Add(cmd.Flags(), "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl")
+	o.Add(cmd, "filters files output -json -jsonl")
 	return cmd
 }
 

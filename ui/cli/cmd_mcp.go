@@ -20,7 +20,6 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/lists"
 	"pigrep/query/blame"
-	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
@@ -36,17 +35,12 @@ import (
 )
 
 type mcpOptions struct {
-	flags.Shared
-	PrintConfig string
+	flags.Shared `takes:"agent files output from on wait -json -jsonl -color -hyperlink" ignores:"output -json -jsonl"`
+	PrintConfig  string
 }
 
 func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
 	flags.Words(cmd, "print-config", clientNames())
-	o.AddFrom()
-	o.AddOn()
-	o.Add(cmd, []flags.Group{flags.GroupFilter}, flags.FiltersBut(filter.Agent)...)
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink", "reveal")
-	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
 func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {

@@ -36,7 +36,7 @@ import (
 
 // remoteOptions are those of all commands below remote.
 type remoteOptions struct {
-	flags.Shared
+	flags.Shared `takes:"output -verbose -hyperlink"`
 	remotes.Remote
 	As, Before string
 	DryRun     bool
@@ -61,10 +61,6 @@ func newRemoteCommand(a *app.App) *cobra.Command {
 		sub("status NAME", oneArchive, runRemoteStatus),
 	)
 	return cmd
-}
-
-func (o *remoteOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, []flags.Group{flags.GroupOutput}, "verbose", "hyperlink")
 }
 
 const usualPassword = "PIGREP_PASSWORD"
@@ -299,20 +295,17 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	return o.tell(a, facts, append(paths, fmt.Sprintf("deleted %s from %s; a search of the archive finds nothing of them", human.Plural(len(paths), "session file", "session files"), args[0]))...)
 }
 
+// pushOptions lack filters on parts of sessions: whole sessions are pushed.
 type pushOptions struct {
-	flags.Shared
+	flags.Shared               `takes:"filters files output -scope -kind -role -tool -model -error -branch -until"`
 	name                       string
 	Watch, DryRun, Reveal, Yes bool
 	Every                      time.Duration
 	pushed                     uint64 // what the last push had to look at
 }
 
-// noPushFilters are the filters on parts of sessions: whole sessions are pushed.
-var noPushFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "until"}
-
 func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 	o.Every = 5 * time.Second
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, noPushFilters...)
 }
 
 func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) error {

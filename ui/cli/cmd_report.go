@@ -44,8 +44,8 @@ type reportOptions struct {
 }
 
 func (o *reportOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, flags.SharedGroups, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
-	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+	o.Add(cmd, "filters files answer output -scope -kind -role -tool -error -max-bytes -dates -json -jsonl -color -hyperlink")
+	flags.Ignore(cmd, "output -json -jsonl")
 }
 
 func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) error {
@@ -299,24 +299,19 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 	return name, export.export(ctx, x, t, search.Request{Redact: o.Redact}, nil)
 }
 
+// recapOptions lack filters on parts of sessions: all of a session is told.
 type recapOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Limit                  flags.Number
 	All, Lessons, Markdown bool
 }
 
-// noRecapFilters are the filters on parts of sessions: all of a session is told.
-var noRecapFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
-
-func (o *recapOptions) AddFlags(cmd *cobra.Command) {
-	o.AddFormat(cmd.Flags(), func() []string {
-		if o.Lessons {
-			return printer.Fields(&printer.Lessons{Response: &recap.Lessons{}})
-		}
-		return printer.Fields(&printer.Recap{Response: &recap.Response{}})
-	})
-	o.Add(cmd, flags.SharedGroups, noRecapFilters...)
+func (o *recapOptions) Fields() []string {
+	if o.Lessons {
+		return printer.Fields(&printer.Lessons{Response: &recap.Lessons{}})
+	}
+	return printer.Fields(&printer.Recap{Response: &recap.Response{}})
 }
 
 // shownSessions is how many sessions fit on a screen.

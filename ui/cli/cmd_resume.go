@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/search"
@@ -29,15 +27,10 @@ import (
 )
 
 type resumeOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files output on wait reveal"`
 	conversation.Manner
 	words []string
 	Last  bool
-}
-
-func (o *resumeOptions) AddFlags(cmd *cobra.Command) {
-	o.AddOn()
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
 }
 
 func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string) error {

@@ -44,7 +44,7 @@ const (
 )
 
 type searchOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
 	pager.Options
 	flags.Around
 	cmd                                *cobra.Command
@@ -56,11 +56,10 @@ type searchOptions struct {
 func (o *searchOptions) AddFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	flags.Words(cmd, "sort", rank.SortNames)
-	o.AddNoSearches(cmd.Flags())
-	o.AddFrom()
-	o.AddOn()
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
-	o.Add(cmd, flags.SharedGroups)
+}
+
+func (o *searchOptions) Fields() []string {
+	return printer.Fields(&printer.Search{Response: &search.Response{}})
 }
 
 // opensTUI reports whether a search without words can open the TUI: it has all flags that
@@ -245,7 +244,7 @@ func whereSearched(r filter.Spec, files int) string {
 }
 
 type sessionsOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
 	pager.Options
 	query                              string
 	Limit                              flags.Number
@@ -254,11 +253,10 @@ type sessionsOptions struct {
 
 func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
 	flags.AddHidden(cmd.Flags(), "print0", "", "the same as --null", &o.Null) // its name in find
-	o.AddNoSearches(cmd.Flags())
-	o.AddFrom()
-	o.AddOn()
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
-	o.Add(cmd, flags.SharedGroups)
+}
+
+func (o *sessionsOptions) Fields() []string {
+	return printer.Fields(&printer.Sessions{List: &sessions.Response{}})
 }
 
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
@@ -371,21 +369,15 @@ func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.S
 	return nil
 }
 
+// similarOptions lack some filters: prompts, replies, titles and summaries are compared.
 type similarOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -error" ignores:"filters files answer output"`
 	pager.Options
 	Limit flags.Number
 }
 
-// noSimilarFilters are the filters that similar does not have: it compares prompts,
-// replies, titles and summaries.
-var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
-
-func (o *similarOptions) AddFlags(cmd *cobra.Command) {
-	o.AddOn()
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
-	o.Add(cmd, flags.SharedGroups, noSimilarFilters...)
-	flags.Ignore(cmd, flags.SharedGroups)
+func (o *similarOptions) Fields() []string {
+	return printer.Fields(&printer.Similar{Response: &similar.Response{}})
 }
 
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
@@ -447,21 +439,16 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	})
 }
 
+// fixOptions lack some filters: errors occur in results, error messages, shell output and prompts, all of
+// which are looked at, and which have no model.
 type fixOptions struct {
-	flags.Shared
-	text  string
-	Limit flags.Number
+	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -error -model" ignores:"filters files answer output -model"`
+	text         string
+	Limit        flags.Number
 }
 
-// noFixFilters are the filters that fix does not have: errors occur in results, error
-// messages, shell output and prompts, and it looks at all of them; these have no model.
-var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
-
-func (o *fixOptions) AddFlags(cmd *cobra.Command) {
-	o.AddOn()
-	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
-	o.Add(cmd, flags.SharedGroups, noFixFilters...)
-	flags.Ignore(cmd, flags.SharedGroups, "model")
+func (o *fixOptions) Fields() []string {
+	return printer.Fields(&printer.Fix{Response: &fix.Response{}})
 }
 
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {

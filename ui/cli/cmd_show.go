@@ -38,7 +38,7 @@ import (
 )
 
 type showOptions struct {
-	flags.Shared
+	flags.Shared `takes:"filters files answer output from on wait reveal -agent -session -cwd -here -project -exclude"`
 	pager.Options
 	target, Leaf                 string
 	Around, Last                 flags.Number
@@ -50,12 +50,9 @@ type showOptions struct {
 const defaultAround = 3
 
 func (o *showOptions) AddFlags(cmd *cobra.Command) {
-	context := cmd.Flags()
-	flags.Add(context, "context", "", "N", "the same as --around", &o.Around)
-	context.Lookup("context").Hidden = true // its name in search and grep
-	o.AddFrom()
-	o.AddOn()
-	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
+	f := cmd.Flags()
+	flags.Add(f, "context", "", "N", "the same as --around", &o.Around)
+	f.Lookup("context").Hidden = true // its name in search and grep
 }
 
 func (o *showOptions) check() error {
@@ -455,7 +452,7 @@ func readHits(r io.Reader) (namedHits, error) {
 var exportFormats = []string{"md", "html", "json", "txt"}
 
 type exportOptions struct {
-	flags.Shared
+	flags.Shared                 `takes:"filters files answer output on wait reveal -agent -session -cwd -here -project -exclude -max-bytes -progress -dates -json -jsonl -color -hyperlink" ignores:"output -json -jsonl"`
 	target, Format, Output, Leaf string
 	Force, All, Open, FullPaths  bool
 	find                         func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
@@ -463,9 +460,6 @@ type exportOptions struct {
 
 func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	flags.Words(cmd, "format", exportFormats)
-	o.AddOn()
-	o.Add(cmd, flags.SharedGroups, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
-	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
 func (o *exportOptions) check() error {

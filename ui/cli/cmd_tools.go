@@ -48,25 +48,15 @@ type auditOptions struct {
 	Line, Watch        bool
 }
 
-// noAuditFilters are the shared filters that do not apply to tool calls, which have no
-// kind and no role, and noUsageFilters those that do not apply to uses of tokens.
-var (
-	noAuditFilters = []string{"scope", "kind", "role"}
-	noUsageFilters = append(noAuditFilters, "tool", "error")
-)
-
 func (o *auditOptions) AddFlags(cmd *cobra.Command) {
-	without := noAuditFilters
+	takes := "filters files answer output from on wait reveal format -scope -kind -role" // calls of tools have no kind and no role
 	switch o.dimensions = audit.CallDimensions; cmd.Name() {
 	case "usage":
-		o.dimensions, without = audit.UsageDimensions, noUsageFilters
+		o.dimensions, takes = audit.UsageDimensions, takes+" -tool -error"
 	}
+	o.Add(cmd, takes)
 	flags.Words(cmd, "by", o.dimensions)
 	flags.Words(cmd, "rule", ruleIDs())
-	o.AddFormat(cmd.Flags(), nil)
-	o.AddFrom()
-	o.AddOn()
-	o.Add(cmd, flags.SharedGroups, without...)
 }
 
 func ruleIDs() []string {

@@ -51,7 +51,7 @@ import (
 )
 
 type tuiOptions struct {
-	flags.Shared
+	flags.Shared               `takes:"filters files output from on wait reveal -json -jsonl -verbose" ignores:"output -json -jsonl"`
 	query, Sort                string
 	AllWords, Print, NoHistory bool
 
@@ -61,10 +61,6 @@ type tuiOptions struct {
 
 func (o *tuiOptions) AddFlags(cmd *cobra.Command) {
 	flags.Words(cmd, "sort", rank.SortNames)
-	o.AddFrom()
-	o.AddOn()
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
-	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
 func errNoScreen(why string) error {

@@ -41,19 +41,15 @@ import (
 )
 
 type webOptions struct {
-	flags.Shared
-	query  string
-	Port   flags.Number
-	NoOpen bool
-	Idle   time.Duration
+	flags.Shared `takes:"filters files answer output from on wait reveal -exclude -dates -max-bytes -json -jsonl -color -hyperlink" ignores:"output -json -jsonl"`
+	query        string
+	Port         flags.Number
+	NoOpen       bool
+	Idle         time.Duration
 }
 
 func (o *webOptions) AddFlags(cmd *cobra.Command) {
 	o.Idle = 30 * time.Minute
-	o.AddFrom()
-	o.AddOn()
-	o.Add(cmd, flags.SharedGroups, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
-	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
 func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error {

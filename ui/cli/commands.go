@@ -73,20 +73,20 @@ func commands() []command {
 
 // of returns what makes a command with options of its own: how it is called, which arguments
 // it takes and how they are completed, and what it runs.
-func of[T any, O optionsOf[T]](use string, args cobra.PositionalArgs, completeArgs func(*app.App) complete, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+func of[T any](use string, args cobra.PositionalArgs, completeArgs func(*app.App) complete, run func(context.Context, *app.App, *T, []string) error) func(*app.App) *cobra.Command {
 	return func(a *app.App) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Args: args}
 		if completeArgs != nil {
 			cmd.ValidArgsFunction = completeArgs(a)
 		}
-		return newCommand(a, O(new(T)), cmd, run)
+		return newCommand(a, new(T), cmd, run)
 	}
 }
 
 // forShell returns what makes a command whose argument is one of these shells.
-func forShell[T any, O optionsOf[T]](name string, shells []string, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+func forShell[T any](name string, shells []string, run func(context.Context, *app.App, *T, []string) error) func(*app.App) *cobra.Command {
 	return func(a *app.App) *cobra.Command {
-		return newCommand(a, O(new(T)), &cobra.Command{Use: name + " {" + strings.Join(shells, " | ") + "}", ValidArgs: shells, Args: oneShell}, run)
+		return newCommand(a, new(T), &cobra.Command{Use: name + " {" + strings.Join(shells, " | ") + "}", ValidArgs: shells, Args: oneShell}, run)
 	}
 }
 
@@ -130,23 +130,17 @@ func rootFor(a *app.App, args []string) *cobra.Command {
 	return newRootCommand(a)
 }
 
-// options are those of a command.
-type options interface{ AddFlags(*cobra.Command) }
-
-// optionsOf are options in a T.
-type optionsOf[T any] interface {
-	*T
-	options
-}
-
-// newCommand completes a command with its flags, and what it runs with its arguments.
-func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context.Context, *app.App, O, []string) error) *cobra.Command {
+// newCommand completes a command with its text and its flags, and what it runs with its options and its
+// arguments. Options may have AddFlags, for what their flags need besides.
+func newCommand[T any](a *app.App, o *T, cmd *cobra.Command, run func(context.Context, *app.App, *T, []string) error) *cobra.Command {
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	help.Describe(cmd, o)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
-	o.AddFlags(cmd)
+	if more, ok := any(o).(interface{ AddFlags(*cobra.Command) }); ok {
+		more.AddFlags(cmd)
+	}
 	return cmd
 }
 

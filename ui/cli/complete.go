@@ -229,10 +229,8 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-type completionOptions struct{}
-
-func (*completionOptions) AddFlags(cmd *cobra.Command) {
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+type completionOptions struct {
+	flags.Shared `ignores:"files output"`
 }
 
 func runCompletion(_ context.Context, a *app.App, _ *completionOptions, args []string) error {
@@ -336,12 +334,14 @@ func keyName(key string) string {
 	return key
 }
 
-type initOptions struct{ Key string }
+type initOptions struct {
+	flags.Shared `ignores:"files output"`
+	Key          string
+}
 
 func (o *initOptions) AddFlags(cmd *cobra.Command) {
 	o.Key = usualKey
 	flags.Words(cmd, "key", keyNames())
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 // oneShell checks the arguments of a command for a shell.

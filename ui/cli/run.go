@@ -2,8 +2,8 @@
 // settings, calls the packages below, and turns the outcome into an exit code.
 //
 // Each command has xOptions, runX, a row in the table of commands, and a text with its flags, whose
-// values are fields of the options. A command
-// decides what to do; package printer decides how the answer looks.
+// values are fields of the options. A command decides what to do; package printer decides how the
+// answer looks.
 package cli
 
 import (

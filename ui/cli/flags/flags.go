@@ -35,13 +35,11 @@ type Shared struct {
 	MaxSession Number
 	NoUpdate   bool
 	From       []string // archives, "this" for the sessions of this machine
-	asks       bool     // they can be asked
 	// hosts
-	On       []string // the hosts to ask, "this" for the sessions of this machine, "all" for Hosts
-	Hosts    []string // that "all" stands for
-	Wait     time.Duration
-	Reveal   bool
-	onOthers bool // hosts can be asked
+	On     []string // the hosts to ask, "this" for the sessions of this machine, "all" for Hosts
+	Hosts  []string // that "all" stands for
+	Wait   time.Duration
+	Reveal bool
 	// archive
 	Keep         []string
 	KeepLimit    Number
@@ -54,7 +52,7 @@ type Shared struct {
 	JSON, JSONL    bool
 	Color          string
 	Format         string
-	formatFields   func() []string
+	fields         func() []string // that the template may name; nil if they depend on the answer
 	hyperlink      string
 	quiet, Verbose bool
 }
@@ -71,10 +69,7 @@ const (
 	GroupOutput  Group = "Output"
 )
 
-var (
-	Groups       = []Group{GroupCommand, GroupFilter, GroupWhere, GroupAnswer, GroupOutput}
-	SharedGroups = Groups[1:]
-)
+var Groups = []Group{GroupCommand, GroupFilter, GroupWhere, GroupAnswer, GroupOutput}
 
 // Row describes a shared flag.
 type Row struct {
@@ -88,13 +83,11 @@ type Row struct {
 	Of    string              // the command whose help lists it, "" for all, "-" for none: others take it as the settings file does
 }
 
-// from is the name of the flag of AddFrom, On and others those of AddOn.
-const (
-	from = "from"
-	On   = "on"
-)
+// On is the flag that asks other machines.
+const On = "on"
 
-var others = []string{On, "wait", "reveal"}
+// elsewhere are the flags that ask archives and other machines. Commands name those that they take.
+var elsewhere = []string{"from", On, "wait", "reveal"}
 
 // StandardWait is how long a question waits for a host.
 const StandardWait = 5 * time.Second
@@ -112,7 +105,7 @@ var Table = append(filterRows(), []Row{
 	{Name: "keep-limit", Value: "MB", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("let the copies take up at most this, 0 for no limit (default %d)", StandardKeepLimit), bind: func(o *Shared) any { return &o.KeepLimit }},
 	{Name: "keep-compress", Value: "DAYS", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("compress copies of files that were not changed for so many days, 0 for never (default %d)", StandardKeepCompress), bind: func(o *Shared) any { return &o.KeepCompress }},
 
-	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
+	{Name: "from", Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
 
 	{Name: On, Value: "HOST", Group: GroupWhere, usage: "ask the pigrep of other machines over ssh: HOST, or HOST,HOST,this; all for those of the setting hosts (`pigrep hosts`)", bind: func(o *Shared) any { return &o.On }},
 	{Name: "hosts", Value: "HOST", Group: GroupWhere, Of: "-", usage: "the machines that --on all asks", bind: func(o *Shared) any { return &o.Hosts }},
@@ -132,7 +125,7 @@ var Table = append(filterRows(), []Row{
 	{Name: "verbose", Group: GroupOutput, usage: "print steps and timings on stderr, and more counts below tables", bind: func(o *Shared) any { return &o.Verbose }},
 }...)
 
-// filterRows are the flags of the table of filters, without that of AddNoSearches.
+// filterRows are the flags of the table of filters, without --no-searches.
 func filterRows() (rows []Row) {
 	for i := range filter.Table {
 		f := &filter.Table[i]
@@ -204,60 +197,57 @@ var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(
 
 const Annotation = "pigrep_group"
 
-// Add adds the shared flags of the groups to the command, except those listed in
-// without.
-func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
-	for _, row := range Table {
-		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) || row.Name == from && !o.asks || slices.Contains(others, row.Name) && !o.onOthers {
-			continue
-		}
+// Add adds shared flags to a command. The words are the groups that it takes, in lower case, single flags,
+// and those that are left out, with a dash.
+func (o *Shared) Add(cmd *cobra.Command, words string) {
+	set := cmd.Flags()
+	for _, row := range taken(words) {
 		usage := row.usage
 		if row.Many {
 			usage += "; several with commas"
 		}
-		Add(cmd.Flags(), row.Name, "", row.Value, usage, row.bind(o))
-		f := cmd.Flags().Lookup(row.Name)
+		if row.Name == "wait" {
+			o.Wait = StandardWait
+		}
+		Add(set, row.Name, "", row.Value, usage, row.bind(o))
+		f := set.Lookup(row.Name)
 		f.Annotations = map[string][]string{Annotation: {string(row.Group)}}
 		f.Hidden = row.Of != "" && row.Of != cmd.Name()
 	}
+	if slices.Contains(strings.Fields(words), "no-searches") { // of commands that search text
+		row := filter.Lookup(filter.Searches)
+		Add(set, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
+	}
+	if slices.Contains(strings.Fields(words), Format) { // of commands that list rows
+		Add(set, Format, "", "TEMPLATE", "print each row in this form, as '{id}\\t{title}'; {} lists the fields", &o.Format)
+		set.Lookup(Format).Annotations = map[string][]string{Annotation: {string(GroupOutput)}}
+	}
+}
+
+// taken returns the rows of the table that words name (see Add).
+func taken(words string) (rows []Row) {
+	list := strings.Fields(words)
+	for _, row := range Table {
+		inGroup := slices.Contains(list, strings.ToLower(string(row.Group))) && !slices.Contains(elsewhere, row.Name)
+		if (inGroup || slices.Contains(list, row.Name)) && !slices.Contains(list, "-"+row.Name) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // IsQuiet reports whether a flag has an effect although help does not list it.
 func IsQuiet(f *pflag.Flag) bool { return f.Hidden && f.Annotations[Annotation] != nil }
 
-// AddNoSearches adds the filter of commands that search text.
-func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {
-	row := filter.Lookup(filter.Searches)
-	Add(flags, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
-}
-
-// AddFrom makes Add add the flag of commands that can ask archives.
-func (o *Shared) AddFrom() { o.asks = true }
-
-// Format is the name of the flag of AddFormat.
+// Format is the name of the flag for the form of each row of a list.
 const Format = "format"
-
-// AddOn makes Add add the flags of commands that can ask other machines.
-func (o *Shared) AddOn() { o.onOthers, o.Wait = true, StandardWait }
-
-// AddFormat adds the flag for the form of each row of a list. fields lists the fields that it
-// may name; nil if they depend on the answer.
-func (o *Shared) AddFormat(flags *pflag.FlagSet, fields func() []string) {
-	o.formatFields = fields
-	Add(flags, Format, "", "TEMPLATE", "print each row in this form, as '{id}\\t{title}'; {} lists the fields", &o.Format)
-	flags.Lookup(Format).Annotations = map[string][]string{Annotation: {string(GroupOutput)}}
-}
 
 // template reads the flag.
 func (o *Shared) template() (*printer.Template, error) {
 	if o.JSON || o.JSONL {
 		return nil, problem.Usagef("", "--format and --json cannot be combined")
 	}
-	var fields []string
-	if o.formatFields != nil {
-		fields = o.formatFields()
-	}
-	t, err := printer.ParseTemplate(o.Format, fields)
+	t, err := printer.ParseTemplate(o.Format, o.fields())
 	return t, FormatProblem(err)
 }
 
@@ -272,27 +262,15 @@ func FormatProblem(err error) error {
 // Ignore makes the command accept shared flags that have no effect on it, so that
 // an alias with them works for every command. Help does not list them. An answer about other
 // sessions than those of an archive would look right, so --from is not among them.
-func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
+func Ignore(cmd *cobra.Command, words string) {
 	ignored := &Shared{}
-	for _, row := range Table {
-		if slices.Contains(groups, row.Group) && !slices.Contains(without, row.Name) && row.Name != from && !slices.Contains(others, row.Name) && cmd.Flags().Lookup(row.Name) == nil {
+	for _, row := range taken(words) {
+		if cmd.Flags().Lookup(row.Name) == nil {
 			Add(cmd.Flags(), row.Name, "", row.Value, row.usage, row.bind(ignored))
 			cmd.Flags().Lookup(row.Name).Hidden = true
 		}
 	}
 }
-
-func FiltersBut(name string) (names []string) {
-	for _, row := range Table {
-		if row.Group == GroupFilter && row.Name != name {
-			names = append(names, row.Name)
-		}
-	}
-	return names
-}
-
-// SessionFilters select sessions. Commands for a single session do not have them.
-var SessionFilters = []string{filter.Agent, filter.Session, filter.CWD, filter.Here, filter.Project, filter.Exclude}
 
 // Add defines a flag. The value of the variable is the default.
 func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
@@ -325,19 +303,29 @@ func AddHidden(flags *pflag.FlagSet, name, short, usage string, variable any) {
 	flags.Lookup(name).Hidden = true
 }
 
-// Define defines the flags of a text, as help shows them: their names, the name of the value, two
-// spaces, and what they mean. Further lines of that are as much indented. The value of
-// --per-session is the field PerSession of the options, a pointer to a struct.
-func Define(set *pflag.FlagSet, text string, options any) {
+// Define defines the flags of a command. Its own are those of a text, as help shows them: their names, the
+// name of the value, two spaces, and what they mean. Further lines of that are as much indented. The
+// value of --per-session is the field PerSession of the options, a pointer to a struct. The shared flags
+// are those that tags of the field Shared name: takes, and ignores for those without effect. Fields are
+// those of a row, for --format.
+func Define(cmd *cobra.Command, text string, options any) {
 	const meaning = "\n                          "
-	fields := reflect.ValueOf(options).Elem()
+	values := reflect.ValueOf(options).Elem()
 	for line := range strings.Lines(strings.ReplaceAll(text, meaning, " ")) {
 		names, usage, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		short, long, _ := strings.Cut(names, "--")
 		name, value, _ := strings.Cut(long, " ")
-		field := fields.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(name, "-", "")) })
-		Add(set, name, strings.Trim(short, "-, "), value, strings.TrimSpace(usage), field.Addr().Interface())
+		field := values.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(name, "-", "")) })
+		Add(cmd.Flags(), name, strings.Trim(short, "-, "), value, strings.TrimSpace(usage), field.Addr().Interface())
 	}
+	field, _ := values.Type().FieldByName("Shared")
+	shared := values.FieldByIndex(field.Index).Addr().Interface().(*Shared)
+	shared.fields = func() []string { return nil }
+	if rows, ok := options.(interface{ Fields() []string }); ok {
+		shared.fields = rows.Fields
+	}
+	shared.Add(cmd, field.Tag.Get("takes"))
+	Ignore(cmd, field.Tag.Get("ignores"))
 }
 
 // Words names the values of a flag, where its usage has {words}, and completes them.

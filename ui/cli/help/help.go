@@ -259,13 +259,13 @@ func read(file string) (line, text string) {
 // Text is the annotation of a command that names its text; the usual one is the command's.
 const Text = "pigrep_text"
 
-// Describe gives a command its text, and the flags in that, whose values are fields of the options.
+// Describe gives a command its text, and its flags, whose values are fields of the options.
 func Describe(cmd *cobra.Command, options any) {
 	var text string
 	cmd.Short, text = read("commands/" + cmp.Or(cmd.Annotations[Text], cmd.Name()) + ".txt")
 	text, examples, _ := strings.Cut(text, "\nExamples:\n")
 	text, rows, _ := strings.Cut(text, "\nFlags:\n")
-	flags.Define(cmd.Flags(), rows, options)
+	flags.Define(cmd, rows, options)
 	cmd.Long = strings.TrimSuffix(complete(text, nil), "\n")
 	cmd.Example = strings.TrimSpace(strings.ReplaceAll("\n"+examples, "\n  ", "\n"))
 }

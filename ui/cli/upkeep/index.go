@@ -37,7 +37,7 @@ import (
 )
 
 type indexOptions struct {
-	flags.Shared
+	flags.Shared                           `takes:"files output -no-update"`
 	Rebuild, DryRun, Compact, Merge, Prune bool
 	Wait                                   time.Duration
 }
@@ -45,7 +45,6 @@ type indexOptions struct {
 func (o *indexOptions) AddFlags(cmd *cobra.Command) {
 	o.Wait = snapshot.UsualWait
 	flags.AddHidden(cmd.Flags(), "merge", "", "only merge the segments that a large update left", &o.Merge) // searches start it in the background
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
 func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
@@ -185,14 +184,10 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 	return all
 }
 
+// statusOptions ignore --no-update: the index is never updated.
 type statusOptions struct {
-	flags.Shared
+	flags.Shared    `takes:"files output -no-update" ignores:"files"`
 	Stores, Skipped bool
-}
-
-func (o *statusOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
 func RunStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
@@ -431,16 +426,15 @@ func stores(a *app.App) printer.Stores {
 	return list
 }
 
+// doctorOptions ignore --no-update: the index is never updated.
 type doctorOptions struct {
-	flags.Shared
+	flags.Shared `takes:"files output -no-update" ignores:"files"`
 	Deep, Repair bool
 	Wait         time.Duration
 }
 
 func (o *doctorOptions) AddFlags(cmd *cobra.Command) {
 	o.Wait = snapshot.UsualWait
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
 func RunDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
@@ -506,11 +500,7 @@ func repair(ctx context.Context, a *app.App, opt indexer.Options, report *indexe
 }
 
 type watchOptions struct {
-	flags.Shared
-}
-
-func (o *watchOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	flags.Shared `takes:"files output -no-update"`
 }
 
 func RunWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {

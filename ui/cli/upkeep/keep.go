@@ -25,13 +25,9 @@ import (
 )
 
 type KeepOptions struct {
-	flags.Shared
+	flags.Shared               `takes:"files output"`
 	Off                        bool
 	Restore, Forget, OlderThan string
-}
-
-func (o *KeepOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 // RunKeep runs keep. root makes the command with all others, whose flags settings are about.
