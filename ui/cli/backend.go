@@ -120,7 +120,6 @@ func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Con
 	}
 }
 
-// values lists the values that filters can have.
 func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
 	list, err := asks(b, remote.Values)(ctx, struct{}{})
 	if list == nil {
@@ -320,7 +319,6 @@ func (b *backend) watch(ctx context.Context, change func(func(*tui.State))) {
 	})
 }
 
-// updateProblem says why the index cannot be updated, and what to do about it.
 func (b *backend) updateProblem(err error) (message, hint string) {
 	where := human.Path(b.IndexDir, b.App.Home)
 	return "cannot update the index in " + where + ": " + snapshot.Reason(err), problem.IndexHint(err)

@@ -96,7 +96,6 @@ var lineSuffix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(.+?):(\d+)(?:[-,](\d+)|:\d+)?:?$`)
 })
 
-// mostFile is the size of the largest file that is read.
 const mostFile = 16 << 20
 
 // readLines reads a file that is named with or without lines, and returns its name and what to ask.
@@ -198,7 +197,6 @@ func (o *commitOptions) Fields() []string {
 	return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}})
 }
 
-// pullRequest matches the number of a pull request.
 var pullRequest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:#|pull/|pr/)(\d+)$`) })
 
 func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string) error {
@@ -319,12 +317,10 @@ func git(ctx context.Context, a *app.App, dir string, in string, read func(*bufi
 	}
 }
 
-// gitError is an error that git printed.
 type gitError struct{ message string }
 
 func (e *gitError) Error() string { return "git: " + e.message }
 
-// gitText returns a short text that git prints.
 func gitText(ctx context.Context, a *app.App, dir string, args ...string) (text string, err error) {
 	err = git(ctx, a, dir, "", func(r *bufio.Reader) {
 		data, _ := io.ReadAll(r)
@@ -333,7 +329,6 @@ func gitText(ctx context.Context, a *app.App, dir string, args ...string) (text 
 	return text, err
 }
 
-// commitOf returns the hash of a commit.
 func commitOf(ctx context.Context, a *app.App, dir, rev string) (string, error) {
 	hash, err := gitText(ctx, a, dir, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
 	if _, ok := errors.AsType[*gitError](err); ok {
@@ -453,7 +448,6 @@ func pathOf(text string) string {
 	return strings.TrimPrefix(text, "b/")
 }
 
-// logged returns the commits that log lists.
 func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Commit, error) {
 	dir, path := a.Absolute("."), ""
 	if name != "" {

@@ -101,7 +101,6 @@ func insteadOf(flag string) string {
 	return ""
 }
 
-// mode returns what is printed for each match.
 func (o *grepOptions) mode() (printer.GrepMode, error) {
 	mode, given := printer.GrepLines, ""
 	for _, m := range []struct {
@@ -129,7 +128,6 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 	return mode, nil
 }
 
-// request turns the flags into a request.
 func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, error) {
 	filters, err := o.Shared.Request(a)
 	if err != nil {
@@ -326,7 +324,6 @@ func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string)
 	}
 }
 
-// tries are the hints for patterns that are not accepted.
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to search for it literally, add -F",
 	literal.TryMultiline: "to match across lines, add -U",
@@ -334,7 +331,6 @@ var tries = map[literal.Try]string{
 	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
 }
 
-// grepProblem explains an error of the search.
 func grepProblem(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*literal.PatternError](err); ok {
 		return &problem.Error{Code: problem.CodeQuery, Message: e.Error(), Hint: tries[e.Try]}
@@ -398,7 +394,6 @@ func (r *readable) matches(ctx context.Context, visit func(*grep.Match) error) f
 	}
 }
 
-// copy writes the copy of a session.
 func (r *readable) copy(ctx context.Context, path string) error {
 	t, err := conversation.Open(r.x, path, "")
 	if err != nil {

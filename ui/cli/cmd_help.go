@@ -218,7 +218,6 @@ func (o *skillOptions) places(a *app.App) (places []adapter.Skills, err error) {
 	return places, err
 }
 
-// installFor writes the skill to where an agent looks for it.
 func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	path := filepath.Join(to.Dir, "pigrep", "SKILL.md")
 	out, had, err := readSkill(path)
@@ -280,7 +279,6 @@ func readSkill(path string) (*files.Output, []byte, error) {
 	return out, had, err
 }
 
-// writeSkill replaces the file atomically.
 func writeSkill(path string, out *files.Output) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

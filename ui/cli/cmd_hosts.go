@@ -68,7 +68,6 @@ func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) erro
 	return nil
 }
 
-// hostRows asks hosts for what they have.
 func hostRows(ctx context.Context, a *app.App, list []*ssh.Client, check bool) *printer.Hosts {
 	answer := &printer.Hosts{Rows: make([]printer.HostRow, len(list))}
 	var asking sync.WaitGroup
@@ -160,7 +159,6 @@ func answerProblem(ctx context.Context, err error) *remote.Error {
 	return &remote.Error{Code: problem.CodeIO, Message: err.Error()}
 }
 
-// host answers for this machine.
 type host struct{ *asking.Opening }
 
 // Answer implements remote.Answers.
@@ -176,7 +174,6 @@ func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {
 	return h.Opening.Answer(ctx, kind, req)
 }
 
-// status says what this machine has.
 func (h *host) status(ctx context.Context) (*remote.Status, error) {
 	x, err := h.Open(ctx)
 	if err != nil {
@@ -273,14 +270,12 @@ func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.
 	return list, nil
 }
 
-// maskSummary masks what looks like a secret.
 func maskSummary(s *session.Summary) {
 	facts := search.SessionHit{SessionFacts: search.SessionFacts{Name: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Subject, Labels: slices.Clone(s.LabelNames)}}
 	facts.Redact()
 	s.Name, s.FirstPrompt, s.Subject, s.LabelNames = facts.Name, facts.FirstPrompt, facts.Title, facts.Labels
 }
 
-// lines sends the lines of a session file.
 func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) error) error {
 	f, err := h.Source().Open(path)
 	if err != nil {

@@ -68,7 +68,6 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	return mcp.Serve(ctx, config, a.Streams.In, a.Streams.Out)
 }
 
-// mcpConfig returns the configuration of a server.
 func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	a := p.App
 	zone := a.Zone()
@@ -155,7 +154,6 @@ func unnumbered(x *mcp.Index) *mcp.Index {
 	return x
 }
 
-// currentSessions returns the sessions that this process runs in.
 func currentSessions(a *app.App) []adapter.Running {
 	list := a.Registry().Current()
 	for i := range list {
@@ -166,7 +164,6 @@ func currentSessions(a *app.App) []adapter.Running {
 	return list
 }
 
-// agentError turns an error of the index into one for agents.
 func agentError(ctx context.Context, err error) error {
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || ctx.Err() != nil {
@@ -192,7 +189,6 @@ type client struct {
 	text func(started) (string, error)
 }
 
-// started is the command that starts the server.
 type started struct {
 	Type    string            `json:"type,omitempty" toml:"-"`
 	Command string            `json:"command" toml:"command"`
@@ -231,7 +227,6 @@ func (o *mcpOptions) printClient(a *app.App) error {
 	return problem.Usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.PrintConfig)
 }
 
-// serverArgs returns the arguments that start this server.
 func (o *mcpOptions) serverArgs(a *app.App) []string {
 	args := []string{"mcp"}
 	add := func(flag string, values ...string) {

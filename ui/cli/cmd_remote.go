@@ -34,7 +34,6 @@ import (
 	"pigrep/ui/printer"
 )
 
-// remoteOptions are those of all commands below remote.
 type remoteOptions struct {
 	flags.Shared `takes:"output -verbose -hyperlink"`
 	remotes.Remote
@@ -86,7 +85,6 @@ func completeArchive(a *app.App) complete {
 	}
 }
 
-// tell prints an answer of a few lines.
 func (o *remoteOptions) tell(a *app.App, facts any, lines ...string) error {
 	out, err := o.Printer(a)
 	if err != nil {
@@ -175,7 +173,6 @@ func runRemoteList(_ context.Context, a *app.App, o *remoteOptions, _ []string) 
 	return problem.ErrNothingFound
 }
 
-// archive opens the archive that the arguments begin with.
 func (o *remoteOptions) archive(a *app.App, args []string) (*opensearch.Archive, error) {
 	list, err := remotes.Read(a)
 	if err != nil {
@@ -352,7 +349,6 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 	}
 }
 
-// ended is the outcome of a push.
 func (o *pushOptions) ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil:
@@ -363,7 +359,6 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 	return problem.ErrLeft
 }
 
-// once pushes what is new.
 func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
@@ -443,7 +438,6 @@ func chosen(x *snapshot.Snapshot, spec filter.Spec) (list []session.Summary) {
 	return list
 }
 
-// userName is who this process belongs to; "" if unknown.
 func userName(a *app.App) string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -451,7 +445,6 @@ func userName(a *app.App) string {
 	return a.Getenv("USER")
 }
 
-// mostRefusals is how many refusals are listed one by one.
 const mostRefusals = 5
 
 // tell prints a report, and warns of what is missing. A watch tells only what it did.

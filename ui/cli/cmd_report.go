@@ -188,7 +188,6 @@ func auditSource(from remote.Answers) *report.Source {
 	}
 }
 
-// period names the time that a report is about.
 func period(req audit.Request, c *audit.Coverage, now time.Time) string {
 	first, last := report.Span(req, c)
 	const form = "2 January 2006"
@@ -199,7 +198,6 @@ func period(req audit.Request, c *audit.Coverage, now time.Time) string {
 	return from + " to " + to
 }
 
-// facts are the lines at the top of a report.
 func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time) []report.Fact {
 	projects, sessionsOf := make(map[string]bool), make(map[string]int)
 	for i := range list.Sessions {

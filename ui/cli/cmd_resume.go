@@ -130,12 +130,10 @@ func canPick(a *app.App) bool {
 	return !a.JSON && a.Streams.InTTY && (a.Streams.OutTTY || a.Streams.ErrTTY) && a.Getenv("TERM") != "dumb"
 }
 
-// pick lets the user choose the session in the TUI.
 func (o *resumeOptions) pick(ctx context.Context, a *app.App) error {
 	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, Print: !o.Exec, how: o.Manner, choosing: true}, []string{o.query()})
 }
 
-// errSeveral means that several sessions match and the user can choose.
 var errSeveral = errors.New("several sessions match")
 
 // find returns the session that the words name or find, with the entry of its best
@@ -235,7 +233,6 @@ func (o *resumeOptions) needsOne(a *app.App, x *snapshot.Snapshot, list *session
 		Candidates: conversation.Candidates(x, found), Hint: "name one, or take the latest: pigrep resume --last"}
 }
 
-// replace replaces pigrep by another program.
 func replace(a *app.App, dir string, argv []string) error {
 	if err := a.Out.Flush(); err != nil {
 		return err

@@ -229,7 +229,6 @@ func scopeOf(r filter.Spec) scope.Scope {
 	return r.Scope
 }
 
-// whereSearched describes the text that was searched.
 func whereSearched(r filter.Spec, files int) string {
 	what := fmt.Sprintf("the %s of %d session files", scopeOf(r), files)
 	switch {
@@ -331,7 +330,6 @@ func onlySummaries(req *sessions.Request) bool {
 	return len(s.Kinds)+len(s.Roles)+len(s.Tools) == 0 && s.Scope == "" && s.Branch == "" && !s.Error && !s.NoSearches && (s.Since.IsZero() || s.Until.IsZero())
 }
 
-// request returns the request of a question with these options.
 func (o *sessionsOptions) request(q *asking.Command) sessions.Request {
 	base := q.Request
 	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.Limit.Limit(), o.Any

@@ -107,7 +107,6 @@ func (o *auditOptions) unknownGroup(by string) error {
 	return problem.Usagef("use one of "+strings.Join(o.dimensions, ", "), "--by: unknown group %q", by)
 }
 
-// zone returns the time zone that defines days.
 func (o *auditOptions) zone(a *app.App) *time.Location {
 	if o.UTC {
 		return time.UTC
@@ -115,14 +114,12 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 	return a.Zone()
 }
 
-// auditRun is the state of a running audit command.
 type auditRun struct {
 	*asking.Command
 	req  audit.Request
 	from remote.Answers // of the question
 }
 
-// takesTrend reports whether the answer needs the rows by day, too.
 func (run *auditRun) takesTrend(by []string) bool {
 	return run.Out.Format == printer.FormatText && run.Out.Layout.TakesTrend(by)
 }
@@ -150,7 +147,6 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	return run, err
 }
 
-// addMissing adds what the snapshot does not have to the coverage of its answer.
 func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
 	if x.Missing.Files == 0 {
 		return
@@ -384,7 +380,6 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 	return again(ctx, a, func() error { return once(ctx, a, prices) })
 }
 
-// usage prints the table of tokens and cost.
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.Tree
@@ -413,7 +408,6 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 	})
 }
 
-// usageLine prints what today and this week cost on one line.
 func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.Prices) error {
 	run, err := o.prepare(a)
 	if err != nil {
@@ -437,7 +431,6 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 	return err
 }
 
-// lookEvery is how often a command that is repeated looks for changes.
 const lookEvery = 2 * time.Second
 
 // again prints an answer whenever it is another one, until the user interrupts it: on a terminal in the
@@ -490,7 +483,6 @@ func interrupted(ctx context.Context) error {
 	return problem.ErrLeft
 }
 
-// readPrices reads the file of --prices, nil without one.
 func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
 	if o.Prices == "" {
 		return nil, nil

@@ -72,7 +72,6 @@ func canShow(a *app.App) bool {
 	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
-// beginning turns the flags into the options of the TUI.
 func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	order, err := rank.ParseSort(o.Sort)
 	if err != nil {
@@ -232,7 +231,6 @@ func newTUIBackend(ctx context.Context, o *tuiOptions, p *location.Location) *tu
 	return &tuiBackend{backend: newBackend(ctx, p), options: o, context: ctx}
 }
 
-// functions are those of the TUI.
 func (b *tuiBackend) functions() tui.Backend {
 	return tui.Backend{
 		Search: asks(b.backend, remote.Search), Sessions: b.sessions, Count: b.count, Facets: b.values,
@@ -310,7 +308,6 @@ func placesFor(a *app.App, gone string, list []session.Summary) []string {
 // the entry.
 const uiPager = "less -+F -+X '+/^" + show.FocusMark + "'"
 
-// show shows the conversation of the entry in a pager.
 func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	x, t, done, err := b.openPlace(p)
 	if err != nil {
@@ -388,7 +385,6 @@ func waitForEnter(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// export writes a session to a new file in the working directory.
 func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ string, err error) {
 	x, t, done, err := b.openPlace(tui.Place{Path: p.Path})
 	if err != nil {
@@ -476,7 +472,6 @@ var editorArgs = map[string]string{
 	"code": "--goto %[2]s:%[1]d", "codium": "--goto %[2]s:%[1]d", "cursor": "--goto %[2]s:%[1]d",
 }
 
-// editCommand returns the shell command that opens the file at the line.
 func editCommand(editor, path string, line int, quote func(string) string) string {
 	name, _, _ := strings.Cut(editor, " ")
 	name = strings.TrimSuffix(filepath.Base(name), ".exe")
@@ -487,7 +482,6 @@ func editCommand(editor, path string, line int, quote func(string) string) strin
 	return editor + " " + fmt.Sprintf(form, line, quote(path))
 }
 
-// edit opens the session file in the user's editor.
 func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 	editor := system.UsualEditor
 	for _, name := range []string{"EDITOR", "VISUAL"} {
@@ -522,7 +516,6 @@ const (
 	copyTime      = 2 * time.Second // how long a clipboard program may take
 )
 
-// preview renders the entries around one.
 func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
 	x, t, done, err := b.openPlace(p)
 	if err != nil {
@@ -596,7 +589,6 @@ func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
 	return anchor, t.Through(branch, anchor)
 }
 
-// timed records the times of entries as they are read.
 func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*entry.Entry, error] {
 	return func(yield func(*entry.Entry, error) bool) {
 		for e, err := range read {
@@ -640,7 +632,6 @@ func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) 
 	return from, to
 }
 
-// find counts the matches of a text in the entries of a session.
 func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
 	x, t, done, err := b.openPlace(p)
 	if err != nil {
@@ -677,7 +668,6 @@ func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scop
 	return found, nil
 }
 
-// prompts lists the prompts of the branch that a preview shows.
 func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Prompt, err error) {
 	_, t, done, err := b.openPlace(p)
 	if err != nil {
@@ -703,7 +693,6 @@ func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Promp
 	return list, nil
 }
 
-// text returns the text of an entry, as in the file.
 func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
 	_, t, done, err := b.openPlace(p)
 	if err != nil {

@@ -182,7 +182,6 @@ func (b *webBackend) options(o *webOptions) web.Options {
 	return options
 }
 
-// forPages returns a function with errors for pages.
 func forPages[Q, A any](answer func(context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
 	return func(ctx context.Context, question Q) (A, error) {
 		res, err := answer(ctx, question)
@@ -230,7 +229,6 @@ func (b *webBackend) find(ctx context.Context, name string) (x *snapshot.Snapsho
 	return x, t, done, pageError(err)
 }
 
-// pathOf returns the path of the session with a name in addresses.
 func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
 	of := remote.Question{Brief: true}
 	if b.Hosts != nil { // which do not say what else they have
@@ -266,7 +264,6 @@ func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
 	return s.Path, nil
 }
 
-// command quotes the command that resumes a session.
 func (b *webBackend) command(r *search.Resume) string {
 	if conversation.CheckDir(r.Dir) != nil {
 		return ""

@@ -23,7 +23,6 @@ import (
 	"pigrep/ui/cli/upkeep"
 )
 
-// command is a row of the table of commands.
 type command struct {
 	name string
 	make func(a *app.App) *cobra.Command
@@ -234,7 +233,6 @@ func allFlags(a *app.App) *pflag.FlagSet {
 	return flags
 }
 
-// takesNext reports whether the value of the flag is the next argument.
 func takesNext(flags *pflag.FlagSet, arg string) bool {
 	if strings.Contains(arg, "=") {
 		return false
@@ -267,7 +265,6 @@ func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// flagProblem adds hints to an error of the flag parser.
 func flagProblem(cmd *cobra.Command, err error) error {
 	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -346,7 +343,6 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// noArgs returns an error if a command without arguments gets some.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

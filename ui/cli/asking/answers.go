@@ -195,7 +195,6 @@ func (o *Opening) open(ctx context.Context, question func(Index) (any, error)) (
 	}
 }
 
-// complete adds to an answer what the index lacks.
 func complete(answer any, x *snapshot.Snapshot) {
 	said := snapshot.Unusable(x.Errors)
 	if lag := x.Lag(); lag != "" {
@@ -302,19 +301,16 @@ func (o *Opening) prepare(ctx context.Context, req *remote.PrepareRequest) (any,
 	})
 }
 
-// search completes a search.
 func (o *Opening) search(req *search.Request) {
 	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
 	o.within(&req.Spec, &req.Env)
 }
 
-// list completes a request for a list of sessions.
 func (o *Opening) list(req *sessions.Request) {
 	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
 	o.within(&req.Spec, &req.Env)
 }
 
-// audit completes a request for an audit.
 func (o *Opening) audit(req *audit.Request) {
 	req.Redact = req.Redact || !o.Reveal
 	if o.within(&req.Spec, &req.Env); o.Zone != nil {

@@ -325,7 +325,6 @@ func readUnnamed(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// settingsProblem returns an error at a position of the settings file.
 func settingsProblem(path string, line, column int, hint, format string, args ...any) error {
 	return &problem.Error{Code: codeSettings, Hint: hint,
 		Message: fmt.Sprintf("%s:%d:%d: ", path, line, column) + fmt.Sprintf(format, args...)}
@@ -362,7 +361,6 @@ func Parse(root *cobra.Command, path string, data []byte) (map[string]Value, err
 	return values, checkTUI(path, values)
 }
 
-// keyPlace is the position of a key or a table.
 type keyPlace struct {
 	key          string
 	line, column int
@@ -406,7 +404,6 @@ func keyPlaces(data []byte) []keyPlace {
 	return places
 }
 
-// lookUp finds the value of a dotted key.
 func lookUp(tree map[string]any, key string) (any, bool) {
 	name, rest, below := strings.Cut(key, ".")
 	v, ok := tree[name]
@@ -568,7 +565,6 @@ func checkTUI(path string, values map[string]Value) error {
 	return nil
 }
 
-// texts returns a string or an array of strings as a list.
 func texts(value any) (values []string, ok bool) {
 	if v, ok := value.(string); ok {
 		return []string{v}, true
@@ -582,7 +578,6 @@ func texts(value any) (values []string, ok bool) {
 	return values, ok
 }
 
-// remark returns a text as comments.
 func remark(text string) string {
 	var b strings.Builder
 	terminal.WriteColumns(&b, "# ", text)
@@ -633,7 +628,6 @@ func tuiRows(file *File, keys []string) []printer.Setting {
 	return rows
 }
 
-// sampleOf returns a line of the settings file that sets the setting.
 func sampleOf(root *cobra.Command, s *setting) string {
 	_, f := s.FlagOf(root)
 	text := "*/scratch/*"

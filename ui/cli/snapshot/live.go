@@ -45,7 +45,6 @@ type Live struct {
 	merge sync.Once      // of segments: a merge that fails is not tried again
 }
 
-// liveUpdate is a running update.
 type liveUpdate struct {
 	done chan struct{} // closed when it has ended
 	late chan struct{} // closed when it takes longer than questions wait
@@ -97,7 +96,6 @@ func (x *Live) rest() {
 	}
 }
 
-// unmap unmaps the pages of the newest generation.
 func (x *Live) unmap() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -202,7 +200,6 @@ func (x *Live) Last(ctx context.Context) (*Snapshot, error) {
 	return x.Snapshot(ctx)
 }
 
-// discover lists the session files.
 func (x *Live) discover() *indexer.Found {
 	return indexer.Discover(x.options.Adapter, x.options.Roots, x.options.Archive)
 }
@@ -367,7 +364,6 @@ func (x *Live) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag
 	return s.counted()
 }
 
-// update starts an update unless one is running.
 func (x *Live) update() *liveUpdate {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -61,7 +61,6 @@ func nowAndThen(a *app.App, show func(indexer.Progress, time.Duration)) func(ind
 	}
 }
 
-// doneOf returns how many bytes are done.
 func doneOf(at indexer.Progress) int64 { return int64(at.Share() * float64(at.BytesTotal)) }
 
 // Bar shows bytes, rate and remaining time.

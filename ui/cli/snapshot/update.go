@@ -153,7 +153,6 @@ func mergeInBackground(p *location.Location) {
 	inBackground(p, "index", "--merge", "--index-dir", p.IndexDir)
 }
 
-// inBackground starts a command of this program.
 func inBackground(p *location.Location, args ...string) {
 	a := p.App
 	if a.Background == nil {
@@ -220,7 +219,6 @@ func LimitMemory(a *app.App) error {
 	return nil
 }
 
-// isTight reports whether indexing has to save memory.
 func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }
 
 // memory is the memory of an update. It is not safe for concurrent use.
@@ -249,7 +247,6 @@ func (m *memory) reads(bytes int64) error {
 	return nil
 }
 
-// restore ends what reads began.
 func (m *memory) restore() {
 	if m.large {
 		debug.SetGCPercent(m.percent)

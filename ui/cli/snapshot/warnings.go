@@ -52,7 +52,6 @@ func IsTooLong(err error) bool {
 	return ok || content.Ends(err)
 }
 
-// maxNamed is how many unreadable files are listed one by one.
 const maxNamed = 3
 
 // WarnUnusable lists files and directories that cannot be read, and links that were not

@@ -153,7 +153,6 @@ func cgroupMemory(root fs.FS) int64 {
 // unlimited is a limit that is none: version 1 writes the largest number of whole pages.
 const unlimited = 1 << 60
 
-// readLimit reads a file with a number of bytes.
 func readLimit(root fs.FS, name string) int64 {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {

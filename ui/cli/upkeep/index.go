@@ -106,7 +106,6 @@ func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 	return nil
 }
 
-// prune removes the unused indexes among those of this user.
 func prune(a *app.App, out *printer.Printer) error {
 	unused, err := index.ListUnused(location.IndexesDir(a))
 	var x printer.Pruned
@@ -276,7 +275,6 @@ func Status(p *location.Location) (*printer.Status, error) {
 	return s, nil
 }
 
-// whoIsAtWork adds the processes that write and watch the index.
 func whoIsAtWork(a *app.App, s *printer.Status) {
 	pid, err := index.WriterPID(s.Dir)
 	if err != nil {
@@ -296,10 +294,8 @@ func whoIsAtWork(a *app.App, s *printer.Status) {
 	}
 }
 
-// maxSkipped is how many skipped lines a status lists.
 const maxSkipped = 20
 
-// fillStatus adds the contents of the index to the status.
 func fillStatus(s *printer.Status, r *index.Reader) error {
 	s.Built, s.State, s.Documents = true, snapshot.StateOf(r), r.Documents()
 	for _, sum := range r.Summaries() {
@@ -544,7 +540,6 @@ func RunWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) erro
 	return nil
 }
 
-// watchView prints the events of a watch.
 type watchView struct {
 	app         *app.App
 	options     *watchOptions
@@ -559,7 +554,6 @@ type watchView struct {
 	entries int
 }
 
-// begin ends the progress of the first update.
 func (v *watchView) begin() {
 	if !v.begun {
 		v.begun = true

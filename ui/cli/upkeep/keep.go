@@ -96,7 +96,6 @@ func (o *KeepOptions) choose(ctx context.Context, a *app.App, agents []string, r
 	return settings.Set(ctx, a, root, "keep", o.Keep)
 }
 
-// kept describes the archive.
 func kept(p *location.Location) (*printer.Keep, error) {
 	names := p.App.AgentNames()
 	kinds, err := p.Archive.Kinds(names)
@@ -150,7 +149,6 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 	return q.Out.Print(&printer.Told{Command: "keep", Lines: []string{line}, Facts: printer.Done{Path: path}})
 }
 
-// forgetCopies deletes copies.
 func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot) error {
 	var which func(c *keep.Copy) bool
 	if o.Forget != "" {
