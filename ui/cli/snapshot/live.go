@@ -125,12 +125,10 @@ func (x *Live) Close() error {
 	return nil
 }
 
-// Damaged reports that the generation of the snapshot turned out to be damaged.
-func (s *Snapshot) Damaged() { s.live.Damaged(s.Reader.ID()) }
-
-// Damaged reports that a generation turned out to be damaged. The index is rebuilt before
-// the next question.
-func (x *Live) Damaged(generation index.ID) {
+// Damaged reports that the generation of the snapshot turned out to be damaged. The index is rebuilt
+// before the next question.
+func (s *Snapshot) Damaged() {
+	x, generation := s.live, s.Reader.ID()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest == nil || x.newest.ID() != generation {
