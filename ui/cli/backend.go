@@ -198,11 +198,10 @@ func (b *backend) follow(ctx context.Context, report func(tui.State)) {
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
+	look()
 	if b.NoUpdate {
-		look()
 		change(func(s *tui.State) { s.Problem = "as it was indexed" })
 	} else {
-		look()
 		watching.Go(func() { b.watch(ctx, change) })
 	}
 	ticker := time.NewTicker(pollEvery)

@@ -316,16 +316,14 @@ func (o *recapOptions) Fields() []string {
 const shownSessions = 3
 
 func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) error {
-	if len(args) > 1 {
+	switch {
+	case len(args) > 1:
 		return problem.Usagef("`pigrep recap` without a session tells of all that pass the filters", "recap takes at most one session, not %d", len(args))
-	}
-	if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
+	case len(args) == 1 && strings.TrimSpace(args[0]) == "":
 		return problem.Usagef("name one as `pigrep sessions` lists it: pigrep recap last", "the name of the session is empty")
-	}
-	if o.Markdown && !o.Lessons {
+	case o.Markdown && !o.Lessons:
 		return problem.Usagef("pigrep recap --lessons --markdown", "only lessons can be written with --markdown")
-	}
-	if o.Lessons && len(args) > 0 {
+	case o.Lessons && len(args) > 0:
 		return problem.Usagef("filters such as --here choose sessions", "a lesson takes several sessions, so --lessons and a session cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,12 +120,8 @@ func hasDesktop(a *app.App) bool {
 	if a.Getenv("SSH_CONNECTION") != "" {
 		return false
 	}
-	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"} {
-		if a.Getenv(name) != "" {
-			return true
-		}
-	}
-	return runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+	desktop := cmp.Or(a.Getenv("DISPLAY"), a.Getenv("WAYLAND_DISPLAY"), a.Getenv("WSL_DISTRO_NAME"))
+	return desktop != "" || runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 }
 
 // howToOpen says how to open the address that follows it if there is no desktop. To open it on

@@ -78,46 +78,29 @@ func describeFlags(c *cobra.Command) {
 }
 
 func completeFlag(a *app.App, row flags.Row) complete {
-	values := completions[row.Name]
-	switch {
-	case values != nil:
-		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if values := completions[row.Name]; values != nil {
 			return fromIndex(a, cmd, prefix, values), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
-	case row.Name == "from":
-		return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			names, _ := completeArchive(a)(cmd, args, prefix)
-			return completeList(append(names, remotes.Here))(cmd, args, prefix)
-		}
-	case row.Name == flags.On:
-		return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			_ = settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }) // an error has no hosts
-			return completeList(location.HostNames(a, settings.FlagValues(cmd.Flags().Lookup("hosts"))))(cmd, args, prefix)
-		}
-	case row.Name == filter.Agent, row.Name == "keep":
-		return completeList(a.AgentNames())
-	case row.Words != nil && row.Many:
-		return completeList(row.Words)
-	case row.Words != nil:
-		return cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp)
-	case row.Value == "DIR":
-		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		words, many := row.Words, row.Many
+		switch {
+		case row.Value == "DIR":
 			return nil, cobra.ShellCompDirectiveFilterDirs
+		case row.Name == "from":
+			names, _ := completeArchive(a)(cmd, args, prefix)
+			words, many = append(names, remotes.Here), true
+		case row.Name == flags.On:
+			_ = settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }) // an error has no hosts
+			words, many = location.HostNames(a, settings.FlagValues(cmd.Flags().Lookup("hosts"))), true
+		case row.Name == filter.Agent, row.Name == "keep":
+			words, many = a.AgentNames(), true
 		}
-	}
-	return cobra.NoFileCompletions
-}
-
-func completeList(words []string) complete {
-	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
-		var list []string
-		for _, w := range words {
-			if !slices.Contains(strings.Split(before, ","), w) {
-				list = append(list, before+w)
-			}
+		if many {
+			before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+			words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(strings.Split(before, ","), w) })
+			words = lists.Map(words, func(w string) string { return before + w })
 		}
-		return list, cobra.ShellCompDirectiveNoFileComp
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -53,15 +53,14 @@ func LocalZone() *time.Location {
 // OpenFile opens a file in the program that the desktop has for it. Where there is no
 // desktop, xdg-open may run a browser in the terminal, and this waits for it.
 func OpenFile(path string) error {
-	var cmd *exec.Cmd
+	opener := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", path)
+		opener = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	case "darwin":
-		cmd = exec.Command("open", path)
-	default:
-		cmd = exec.Command("xdg-open", path)
+		opener = []string{"open"}
 	}
+	cmd := exec.Command(opener[0], append(opener[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
 }
@@ -69,25 +68,17 @@ func OpenFile(path string) error {
 // Clipboard returns the command that copies its stdin, nil for none. Windows' own
 // garbles what is not ASCII; its terminals copy when asked.
 func Clipboard(system string, getenv func(string) string, have func(string) bool) []string {
-	var programs [][]string
-	switch {
-	case getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "":
+	if getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "" {
 		return nil // its clipboard is not that of the user
-	case system == "darwin":
-		programs = [][]string{{"pbcopy"}}
-	default:
-		if getenv("WAYLAND_DISPLAY") != "" {
-			programs = append(programs, []string{"wl-copy"})
-		}
-		if getenv("DISPLAY") != "" {
-			programs = append(programs, []string{"xclip", "-selection", "clipboard"}, []string{"xsel", "--clipboard", "--input"})
-		}
-		if getenv("TERMUX_VERSION") != "" {
-			programs = append(programs, []string{"termux-clipboard-set"})
-		}
 	}
-	for _, argv := range programs {
-		if have(argv[0]) {
+	programs := [][2]string{ // each with the variable of its desktop
+		{"WAYLAND_DISPLAY", "wl-copy"}, {"DISPLAY", "xclip -selection clipboard"}, {"DISPLAY", "xsel --clipboard --input"}, {"TERMUX_VERSION", "termux-clipboard-set"},
+	}
+	if system == "darwin" {
+		programs = [][2]string{{"", "pbcopy"}}
+	}
+	for _, p := range programs {
+		if argv := strings.Fields(p[1]); (p[0] == "" || getenv(p[0]) != "") && have(argv[0]) {
 			return argv
 		}
 	}

@@ -531,8 +531,12 @@ func RunWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) erro
 	case err != nil:
 		return problem.OfIndex(err)
 	}
-	if err := v.summary(); err != nil {
-		return err
+	v.show(&printer.WatchEvent{
+		Event: "summary", Time: session.Time{Time: a.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,
+		Directories: v.last.Directories, State: v.last.State,
+	})
+	if v.err != nil {
+		return v.err // of a closed pipe, nothing is said
 	}
 	if ctx.Err() != nil && context.Cause(ctx) != problem.ErrTerminated {
 		return problem.ErrLeft
@@ -613,13 +617,4 @@ func (v *watchView) show(e *printer.WatchEvent) {
 		v.err = err
 		v.stop(err)
 	}
-}
-
-func (v *watchView) summary() error {
-	e := &printer.WatchEvent{
-		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,
-		Directories: v.last.Directories, State: v.last.State,
-	}
-	v.show(e)
-	return v.err // a closed pipe ends the run without an error
 }
