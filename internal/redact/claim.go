@@ -187,17 +187,14 @@ func (c *claim) bareEnd(i int, p valuePlace, longest int) int {
 		}
 	}
 	s := c.window(i, longest)
-	for i < len(s) && !stop[s[i]] && (s[i] != '&' || !isParameter(first(s[i+1:], 39))) {
+	for i < len(s) && !stop[s[i]] && (s[i] != '&' || !parameterName().MatchString(first(s[i+1:], 39))) {
 		i++
 	}
 	return i
 }
 
-// isParameter reports whether a parameter of a URL begins here.
-func isParameter(s string) bool {
-	n := nameChars.skip(s, 0)
-	return n > 0 && (n == len(s) || s[n] == '=')
-}
+// parameterName matches where a parameter of a URL begins.
+var parameterName = pattern(`\A[0-9A-Za-z_\-.$]+(?:=|\z)`)
 
 // assigned reports whether the name begins its line, as in a .env file and the output of
 // env. Such a value ends at the next white space.

@@ -117,7 +117,9 @@ func (f *finder) options(args []arg, p *program) {
 			i++
 			v = args[i]
 		}
-		f.argument(f.unquoted(v), form)
+		v.start = marks.skip(f.s[:v.end], v.start)
+		v.end = marks.back(f.s, v.end, v.start)
+		f.argument(v, form)
 	}
 }
 
@@ -150,16 +152,9 @@ func (f *finder) argument(v arg, form string) {
 	}
 }
 
-func (f *finder) unquoted(v arg) arg {
-	v.start = marks.skip(f.s[:v.end], v.start)
-	v.end = marks.back(f.s, v.end, v.start)
-	return v
-}
-
 func (f *finder) args(at, end int) (args []arg) {
 	s := f.s[:end]
 	args = f.words[:0]
-	defer func() { f.words = args }()
 	for i := at; i < end && len(args) < 32; {
 		i = spaces.skip(s, i)
 		if oneOf(char(s, i), "|;<>&\x00") {
@@ -174,5 +169,6 @@ func (f *finder) args(at, end int) (args []arg) {
 		}
 		args = append(args, arg{start, i})
 	}
+	f.words = args
 	return args
 }

@@ -87,7 +87,11 @@ func (f *finder) name(at int) {
 func (c *claim) phraseClass(end int) class {
 	class := classify(c.name)
 	if class < token {
-		if from := wordsBefore(c.s, c.start, 3); from < c.start {
+		from := c.start // of the words on its line that are a space apart
+		for n := 0; n < 3 && char(c.s, from-1) == ' ' && alnums[char(c.s, from-2)]; n++ {
+			from = alnums.back(c.s, from-1, from-20)
+		}
+		if from < c.start {
 			class = max(class, classify(c.s[from:end]))
 		}
 	}
@@ -102,15 +106,6 @@ func lastSegment(name string) string {
 
 // tails are names of two words that end in one that is not in lastWords.
 var tails = map[string]class{"key content": password, "secret id": token}
-
-// wordsBefore returns where up to n words before a position begin that are on its
-// line and a space apart.
-func wordsBefore(s string, start, n int) int {
-	for ; n > 0 && char(s, start-1) == ' ' && alnums[char(s, start-2)]; n-- {
-		start = alnums.back(s, start-1, start-20)
-	}
-	return start
-}
 
 // valueBefore returns the value of a name that follows it: "value": "x",
 // "name": "password".
@@ -183,7 +178,7 @@ func (f *finder) valueAfterName(start, end int) valuePlace {
 		return f.valueOfMember(i, p)
 	case c == '(' && !p.spaced:
 		p.at = f.valueOfArgument(s, i+1)
-	case p.spaced && p.named && isAttribute(s[i:]):
+	case p.spaced && p.named && char(s, i+len(firstWord(s[i:]))) == '=': // another attribute
 		return f.valueOfAttribute(i, p)
 	case p.spaced && !p.named:
 		return f.valueAfterSpace(s, start, i, p)
@@ -421,12 +416,6 @@ func (f *finder) valueOfAttribute(i int, p valuePlace) valuePlace {
 		return f.valueOfMember(end+1, p)
 	}
 	return p
-}
-
-// isAttribute reports whether an attribute of an element begins here.
-func isAttribute(s string) bool {
-	word := firstWord(s)
-	return word != "" && char(s, len(word)) == '='
 }
 
 // tagged reports whether a name is in a tag: <password, <entry key="password".

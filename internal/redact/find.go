@@ -119,12 +119,6 @@ func makeTriggers() {
 	}
 }
 
-// of returns the triggers that begin with two bytes, in any case.
-func (t *triggers) of(a, b byte) []trigger {
-	p := int(twoBytes(lower(a), lower(b)))
-	return t.list[t.first[p]:t.first[p+1]]
-}
-
 func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
 // find looks for the secrets of the view.

@@ -37,7 +37,8 @@ func announces(name string) bool {
 	}
 	text := name + `="`
 	for i := range name {
-		for _, x := range allTriggers.of(text[i], text[i+1]) {
+		p := twoBytes(lower(text[i]), lower(text[i+1]))
+		for _, x := range allTriggers.list[allTriggers.first[p]:allTriggers.first[int(p)+1]] {
 			if hasPrefixFold(text[i:], x.word) {
 				return true
 			}
