@@ -87,16 +87,14 @@ var rejections = [][]byte{
 // isRejection reports whether the content of a result says that the person did not let the tool
 // run.
 func (p *parser) isRejection(content jsonl.Value) bool {
-	list := p.JSON.Elements(content)
-	if !list.Next() {
-		return false
+	for first := range p.JSON.Elements(content) {
+		if p.JSON.Kind(first) == '{' {
+			first = p.JSON.Fields(first).Find("text")
+		}
+		text := p.JSON.Text(first)
+		return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
 	}
-	v := list.Val
-	if p.JSON.Kind(v) == '{' {
-		v = p.JSON.Fields(v).Find("text")
-	}
-	text := p.JSON.Text(v)
-	return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
+	return false
 }
 
 // resultFacts reads how a call ended.

@@ -80,14 +80,14 @@ func providerOf(model string) string {
 
 // readBlocks reads the content of a message: a text, or a list of blocks.
 func (p *parser) readBlocks(v jsonl.Value, kind session.Kind) {
-	for list := p.JSON.Elements(v); list.Next(); {
-		switch p.JSON.Kind(list.Val) {
+	for item := range p.JSON.Elements(v) {
+		switch p.JSON.Kind(item) {
 		case '"':
-			p.readText(list.Val, kind)
+			p.readText(item, kind)
 		case '{':
-			p.readBlock(list.Val, kind)
+			p.readBlock(item, kind)
 		case '[':
-			p.Miss(list.Val)
+			p.Miss(item)
 		}
 	}
 	if c := p.JSON.Kind(v); c != '[' && c != '{' && c != '"' && c != 'n' && c != 0 {
@@ -151,12 +151,12 @@ func (p *parser) readResult(all jsonl.Fields) {
 		failed, p.rejected = false, true
 	}
 	e.IsError = e.IsError || failed
-	for list := p.JSON.Elements(all.Find("content")); list.Next(); {
-		fields := p.JSON.Fields(list.Val)
+	for item := range p.JSON.Elements(all.Find("content")) {
+		fields := p.JSON.Fields(item)
 		switch typ := p.JSON.Name(fields.Find("type")); {
-		case p.JSON.Kind(list.Val) == '"':
-			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: list.Val})
-			p.notePartial(list.Val)
+		case p.JSON.Kind(item) == '"':
+			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: item})
+			p.notePartial(item)
 		case typ == "text":
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("text")})
 			p.notePartial(fields.Find("text"))
@@ -166,7 +166,7 @@ func (p *parser) readResult(all jsonl.Fields) {
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("tool_name")})
 			p.MissOthers(fields, nil, "type", "tool_name")
 		default:
-			p.Unknown = append(p.Unknown, adapter.Unknown{Value: list.Val, Block: true})
+			p.Unknown = append(p.Unknown, adapter.Unknown{Value: item, Block: true})
 		}
 	}
 }

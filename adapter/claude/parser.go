@@ -260,8 +260,8 @@ func (p *parser) readSystem() {
 // readBoundary reads what a compaction keeps of the conversation before it.
 func (p *parser) readBoundary(all jsonl.Fields) {
 	kept := p.JSON.Fields(all.Find("preservedMessages"))
-	for ids := p.JSON.Elements(kept.Find("uuids")); ids.Next(); {
-		p.Entry.FirstKeptID = p.JSON.String(ids.Val)
+	for id := range p.JSON.Elements(kept.Find("uuids")) {
+		p.Entry.FirstKeptID = p.JSON.String(id)
 		return
 	}
 	p.Entry.FirstKeptID = p.JSON.String(p.JSON.Fields(all.Find("preservedSegment")).Find("headUuid"))

@@ -110,8 +110,8 @@ func (p *parser) detailsOf(all jsonl.Fields) {
 func (p *parser) detail(v jsonl.Value) {
 	switch p.JSON.Kind(v) {
 	case '[':
-		for list := p.JSON.Elements(v); list.Next(); {
-			p.values = append(p.values, adapter.Unknown{Value: list.Val, Block: true})
+		for item := range p.JSON.Elements(v) {
+			p.values = append(p.values, adapter.Unknown{Value: item, Block: true})
 		}
 		return
 	case '"':

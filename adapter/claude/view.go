@@ -75,8 +75,8 @@ func (p *parser) diff() []byte {
 	}
 	var out bytes.Buffer
 	path := p.JSON.Text(made.Find("filePath"))
-	for hunks := p.JSON.Elements(patch); hunks.Next(); {
-		hunk := p.JSON.Fields(hunks.Val)
+	for each := range p.JSON.Elements(patch) {
+		hunk := p.JSON.Fields(each)
 		if out.Len() == 0 {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", path, path)
 		}
@@ -91,8 +91,8 @@ func (p *parser) diff() []byte {
 }
 
 func (p *parser) writeHunk(out *bytes.Buffer, lines jsonl.Value) {
-	for list := p.JSON.Elements(lines); list.Next(); {
-		out.Write(p.JSON.Text(list.Val))
+	for item := range p.JSON.Elements(lines) {
+		out.Write(p.JSON.Text(item))
 		out.WriteByte('\n')
 	}
 }

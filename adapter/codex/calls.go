@@ -232,8 +232,8 @@ func (c *call) words(v jsonl.Value) (words []string) {
 	if c.scan == nil || c.scan.Kind(v) != '[' {
 		return nil
 	}
-	for list := c.scan.Elements(v); list.Next(); {
-		words = append(words, c.scan.String(list.Val))
+	for item := range c.scan.Elements(v) {
+		words = append(words, c.scan.String(item))
 	}
 	return words
 }

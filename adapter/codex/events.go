@@ -98,8 +98,8 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 	switch whose {
 	case ofUser:
 		aborted := p.memo.Aborted
-		for list := p.JSON.Elements(content); list.Next(); {
-			if v, ok := p.textOf(list.Val); ok {
+		for item := range p.JSON.Elements(content) {
+			if v, ok := p.textOf(item); ok {
 				text := p.JSON.Text(v)
 				p.says(whose, text)
 				p.readTyped(text, "")

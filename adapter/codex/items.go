@@ -103,8 +103,8 @@ func (p *parser) readMessage() {
 
 // readTexts reads a text, or a list of blocks, each of which becomes a part.
 func (p *parser) readTexts(kind session.Kind, whose byte, content jsonl.Value) {
-	for list := p.JSON.Elements(content); list.Next(); {
-		v, ok := p.textOf(list.Val)
+	for item := range p.JSON.Elements(content) {
+		v, ok := p.textOf(item)
 		if !ok {
 			continue
 		}
@@ -193,13 +193,13 @@ const instructions = "# AGENTS.md instructions"
 func (p *parser) readUser(content jsonl.Value) {
 	e := &p.Entry
 	kinds := p.JSON.Fields(p.payload.Find("internal_chat_message_metadata_passthrough")).Find("content_item_kinds")
-	said := p.JSON.Elements(kinds)
-	for list := p.JSON.Elements(content); list.Next(); {
+	said := slices.Collect(p.JSON.Elements(kinds))
+	for item := range p.JSON.Elements(content) {
 		kind := ""
-		if said.Next() {
-			kind = p.JSON.Name(said.Val)
+		if len(said) > 0 {
+			kind, said = p.JSON.Name(said[0]), said[1:]
 		}
-		v, ok := p.textOf(list.Val)
+		v, ok := p.textOf(item)
 		if !ok {
 			continue
 		}
@@ -353,8 +353,8 @@ func (p *parser) readAgentMessage() {
 	if p.state.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
 		e.Role, kind = session.RoleUser, session.KindPrompt
 	}
-	for list := p.JSON.Elements(all.Find("content")); list.Next(); {
-		v, ok := p.textOf(list.Val)
+	for item := range p.JSON.Elements(all.Find("content")) {
+		v, ok := p.textOf(item)
 		text := p.JSON.Text(v)
 		switch {
 		case !ok || isToken(text):

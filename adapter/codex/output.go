@@ -77,8 +77,8 @@ func hasPrefix(text []byte, list []string) bool {
 // readResult reads the texts of a result.
 func (p *parser) readResult(v jsonl.Value) {
 	first := true
-	for list := p.JSON.Elements(v); list.Next(); {
-		v, ok := p.textOf(list.Val)
+	for item := range p.JSON.Elements(v) {
+		v, ok := p.textOf(item)
 		if !ok {
 			continue
 		}

@@ -207,8 +207,8 @@ func (p *parser) readMeta(all jsonl.Fields) {
 		model = e.Provider
 	}
 	lines = append(lines, model, p.JSON.Name(all.Find("thinkingLevel")))
-	for tools := p.JSON.Elements(all.Find("activeToolNames")); tools.Next(); {
-		lines = append(lines, p.JSON.Name(tools.Val))
+	for tool := range p.JSON.Elements(all.Find("activeToolNames")) {
+		lines = append(lines, p.JSON.Name(tool))
 	}
 	lines = append(lines, p.JSON.String(all.Find("note")), p.JSON.String(all.Find("purpose")))
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
@@ -305,8 +305,8 @@ func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields,
 
 // readMentions reads the files that a person mentioned: the path of each and its text.
 func (p *parser) readMentions(v jsonl.Value) {
-	for files := p.JSON.Elements(v); files.Next(); {
-		all := p.JSON.Fields(files.Val)
+	for file := range p.JSON.Elements(v) {
+		all := p.JSON.Fields(file)
 		image := p.JSON.Fields(all.Find("image"))
 		p.addFile(p.JSON.Text(all.Find("path")), p.JSON.Text(all.Find("content")), image.Find("mimeType"), image.Find("data"))
 		p.MissOthers(all, mentionKeys)
@@ -345,14 +345,18 @@ func (p *parser) isTransaction(v jsonl.Value) bool {
 	if p.JSON.Kind(v) != '[' {
 		return false
 	}
-	n := 0
-	for e := p.JSON.Elements(v); e.Next(); n++ {
-		m := p.JSON.Members(e.Val)
-		if !m.Next() || string(m.Key) != "kind" {
+	is := false
+	for line := range p.JSON.Elements(v) {
+		is = false
+		for key := range p.JSON.Members(line) {
+			is = string(key) == "kind"
+			break
+		}
+		if !is {
 			return false
 		}
 	}
-	return n > 0
+	return is
 }
 
 // fact reads the lines that name the session, label an entry or move the leaf.

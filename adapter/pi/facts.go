@@ -139,8 +139,8 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 			"target_file", "paths", "files", "file_paths":
 			c.Files = p.filesIn(c.Files, m.Val, does.Use)
 		case "edits":
-			for edits := p.JSON.Elements(m.Val); edits.Next(); {
-				if v := p.JSON.Fields(edits.Val).Find("path"); p.JSON.Kind(v) == '"' {
+			for edit := range p.JSON.Elements(m.Val) {
+				if v := p.JSON.Fields(edit).Find("path"); p.JSON.Kind(v) == '"' {
 					c.Files = p.filesIn(c.Files, v, does.Use)
 				}
 			}
@@ -168,11 +168,11 @@ func (p *parser) command(v jsonl.Value) []byte {
 		return []byte{}
 	case '[':
 		var words []byte
-		for e := p.JSON.Elements(v); e.Next(); {
+		for item := range p.JSON.Elements(v) {
 			if len(words) > 0 {
 				words = append(words, ' ')
 			}
-			word := p.JSON.Text(e.Val)
+			word := p.JSON.Text(item)
 			words = append(words, '\'')
 			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
 			words = append(words, '\'')
@@ -184,9 +184,9 @@ func (p *parser) command(v jsonl.Value) []byte {
 
 // texts appends the strings of a value, a string or a list of them.
 func (p *parser) texts(list []string, v jsonl.Value) []string {
-	for e := p.JSON.Elements(v); e.Next() && len(list) < maxPaths; {
-		if p.JSON.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*adapter.MaxPath {
-			if s := p.JSON.Name(e.Val); s != "" && len(s) <= adapter.MaxPath {
+	for item := range p.JSON.Elements(v) {
+		if len(list) < maxPaths && p.JSON.Kind(item) == '"' && item.End-item.Start <= 4*adapter.MaxPath {
+			if s := p.JSON.Name(item); s != "" && len(s) <= adapter.MaxPath {
 				list = append(list, s)
 			}
 		}
@@ -239,8 +239,8 @@ func (p *parser) objectsIn(v jsonl.Value) iter.Seq[jsonl.Fields] {
 		if p.JSON.Kind(v) != '[' {
 			return
 		}
-		for list := p.JSON.Elements(v); list.Next(); {
-			if p.JSON.Kind(list.Val) == '{' && !yield(p.JSON.Fields(list.Val)) {
+		for item := range p.JSON.Elements(v) {
+			if p.JSON.Kind(item) == '{' && !yield(p.JSON.Fields(item)) {
 				return
 			}
 		}

@@ -106,14 +106,14 @@ func (p *parser) readSystem(v jsonl.Value) {
 
 // readContent reads the content of a message: a text, or a list of blocks.
 func (p *parser) readContent(v jsonl.Value) {
-	for blocks := p.JSON.Elements(v); blocks.Next(); {
-		switch p.JSON.Kind(blocks.Val) {
+	for item := range p.JSON.Elements(v) {
+		switch p.JSON.Kind(item) {
 		case '"':
-			p.blocks = append(p.blocks, block{sort: textBlock, value: blocks.Val})
+			p.blocks = append(p.blocks, block{sort: textBlock, value: item})
 		case '{':
-			p.readBlock(blocks.Val)
+			p.readBlock(item)
 		case '[':
-			p.Miss(blocks.Val)
+			p.Miss(item)
 		}
 	}
 }
@@ -163,12 +163,12 @@ func (p *parser) readNested(v jsonl.Value) {
 	}
 	all := p.JSON.Fields(v)
 	p.MissOthers(all, nil, "calls")
-	for calls := p.JSON.Elements(all.Find("calls")); calls.Next(); {
-		if p.JSON.Kind(calls.Val) != '{' {
-			p.Miss(calls.Val)
+	for made := range p.JSON.Elements(all.Find("calls")) {
+		if p.JSON.Kind(made) != '{' {
+			p.Miss(made)
 			continue
 		}
-		call := p.JSON.Fields(calls.Val)
+		call := p.JSON.Fields(made)
 		p.readCall(call, true)
 		p.MissOthers(call, nestedKeys)
 	}
@@ -177,8 +177,8 @@ func (p *parser) readNested(v jsonl.Value) {
 // readAttachments reads what a user of the first format attached: the name of each
 // file and the text found in it, never the file itself.
 func (p *parser) readAttachments(v jsonl.Value) {
-	for files := p.JSON.Elements(v); files.Next(); {
-		all := p.JSON.Fields(files.Val)
+	for file := range p.JSON.Elements(v) {
+		all := p.JSON.Fields(file)
 		p.addFile(p.JSON.Text(all.Find("fileName")), p.JSON.Text(all.Find("extractedText")), all.Find("mimeType"), all.Find("content"))
 		p.MissOthers(all, attachmentKeys)
 	}

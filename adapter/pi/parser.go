@@ -57,8 +57,8 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 			p.object(line, v, emit)
 			return
 		}
-		for e := p.JSON.Elements(v); e.Next(); {
-			p.object(line, e.Val, emit)
+		for item := range p.JSON.Elements(v) {
+			p.object(line, item, emit)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"strconv"
 	"time"
@@ -22,57 +23,39 @@ func (s *Scanner) Kind(v Value) byte {
 // Raw returns the bytes of a value in the line.
 func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
 
-// Items walks the members of an object, or the elements of an array.
-type Items struct {
-	s      *Scanner
-	i      int    // after the last value; -1 at the end
-	keys   bool   // they are members
-	single bool   // the value at i is the only element
-	Key    []byte // valid until the next call of Next
-	Val    Value
-}
-
-// Members returns an iterator over v's members. If v is not an object, it has none.
-func (s *Scanner) Members(v Value) Items {
-	if s.Kind(v) != '{' {
-		return Items{s: s, i: -1}
-	}
-	return Items{s: s, i: v.Start + 1, keys: true}
-}
-
-// Elements returns an iterator over v's elements. An object or a string counts as a
-// list of one, so a content may be a single block. Other values have no elements.
-func (s *Scanner) Elements(v Value) Items {
-	switch s.Kind(v) {
-	case '[':
-		return Items{s: s, i: v.Start + 1}
-	case '{', '"':
-		return Items{s: s, i: v.Start, single: true}
-	}
-	return Items{s: s, i: -1}
-}
-
-// Next advances to the next member or element. It reports whether there is one.
-func (m *Items) Next() bool {
-	if m.i < 0 {
-		return false
-	}
-	i := m.i
-	if !m.single {
-		var more bool
-		if i, more = nextItem(m.s.data, i); !more {
-			m.i = -1
-			return false
+// Members visits v's members. If v is not an object, it has none. A key is valid until the next
+// one.
+func (s *Scanner) Members(v Value) iter.Seq2[[]byte, Value] {
+	return func(yield func([]byte, Value) bool) {
+		if s.Kind(v) != '{' {
+			return
+		}
+		for i, more := nextItem(s.data, v.Start+1); more; i, more = nextItem(s.data, i) {
+			key, at := keyAt(s.data, i)
+			member := s.valueAt(at)
+			if i = member.End; !yield(key, member) {
+				return
+			}
 		}
 	}
-	if m.keys {
-		m.Key, i = keyAt(m.s.data, i)
+}
+
+// Elements visits v's elements. An object or a string counts as a list of one, so a content may
+// be a single block. Other values have no elements.
+func (s *Scanner) Elements(v Value) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		switch s.Kind(v) {
+		case '{', '"':
+			yield(v)
+		case '[':
+			for i, more := nextItem(s.data, v.Start+1); more; i, more = nextItem(s.data, i) {
+				element := s.valueAt(i)
+				if i = element.End; !yield(element) {
+					return
+				}
+			}
+		}
 	}
-	m.Val = m.s.valueAt(i)
-	if m.i = m.Val.End; m.single {
-		m.i = -1
-	}
-	return true
 }
 
 // nextItem returns where the next member or element starts, given the index after the
@@ -473,12 +456,12 @@ func (f Fields) Find(key string) Value {
 func (s *Scanner) Fields(v Value) Fields {
 	base := len(s.fields)
 	var places map[string]int
-	for m := s.Members(v); m.Next(); {
-		if k := place(s.fields[base:], m.Key, &places); k >= 0 {
-			s.fields[base+k].Val = m.Val
+	for key, val := range s.Members(v) {
+		if k := place(s.fields[base:], key, &places); k >= 0 {
+			s.fields[base+k].Val = val
 			continue
 		}
-		s.fields = append(s.fields, Field{m.Key, m.Val})
+		s.fields = append(s.fields, Field{key, val})
 	}
 	return Fields(s.fields[base:len(s.fields):len(s.fields)])
 }

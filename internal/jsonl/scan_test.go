@@ -92,13 +92,13 @@ func stringsOf(s *Scanner, v Value, visit func(string)) {
 	case '"':
 		visit(string(s.Text(v)))
 	case '{':
-		for m := s.Members(v); m.Next(); {
-			visit(string(appendValid(nil, m.Key)))
-			stringsOf(s, m.Val, visit)
+		for key, member := range s.Members(v) {
+			visit(string(appendValid(nil, key)))
+			stringsOf(s, member, visit)
 		}
 	case '[':
-		for e := s.Elements(v); e.Next(); {
-			stringsOf(s, e.Val, visit)
+		for element := range s.Elements(v) {
+			stringsOf(s, element, visit)
 		}
 	}
 }

@@ -102,24 +102,24 @@ func (m *masker) object(v jsonl.Value, name string) {
 	// What its members name, before their values are masked.
 	var private bool
 	about := "" // the name that this object gives to its value
-	for each := m.scanner.Members(v); each.Next(); {
-		key := string(each.Key)
+	for bytes, each := range m.scanner.Members(v) {
+		key := string(bytes)
 		private = private || key == "kty"
-		if m.scanner.Kind(each.Val) == '"' && lists.NamingWords.has(strings.ToLower(key)) && classify(about) == noSecret {
-			if text := m.text(each.Val); classify(text) != noSecret || strings.EqualFold(text, "authorization") {
+		if m.scanner.Kind(each) == '"' && lists.NamingWords.has(strings.ToLower(key)) && classify(about) == noSecret {
+			if text := m.text(each); classify(text) != noSecret || strings.EqualFold(text, "authorization") {
 				about = text
 			}
 		}
 	}
-	for each := m.scanner.Members(v); each.Next(); {
-		key := string(each.Key)
+	for bytes, each := range m.scanner.Members(v) {
+		key := string(bytes)
 		switch isValue := lists.ValueWords.has(strings.ToLower(key)); {
 		case isValue && about != "":
-			m.value(each.Val, about, false)
+			m.value(each, about, false)
 		case isValue && classify(name) >= token:
-			m.value(each.Val, name, false)
+			m.value(each, name, false)
 		default:
-			m.value(each.Val, key, private)
+			m.value(each, key, private)
 		}
 	}
 }
@@ -127,20 +127,20 @@ func (m *masker) object(v jsonl.Value, name string) {
 func (m *masker) list(v jsonl.Value, name string) {
 	before := ""
 	words := 0
-	for each := m.scanner.Elements(v); each.Next(); {
-		if m.scanner.Kind(each.Val) != '"' {
+	for each := range m.scanner.Elements(v) {
+		if m.scanner.Kind(each) != '"' {
 			before = ""
-			m.value(each.Val, name, false)
+			m.value(each, name, false)
 			continue
 		}
-		text, by := m.text(each.Val), name
+		text, by := m.text(each), name
 		switch {
 		case strings.HasPrefix(before, "-") && classify(before) != noSecret && !strings.HasPrefix(text, "-"):
 			by = strings.TrimLeft(before, "-")
 		case words == 1 && (strings.EqualFold(before, "authorization") || classify(before) == token && isRandom(text)):
 			by = before
 		}
-		m.mask(each.Val, text, by)
+		m.mask(each, text, by)
 		before = text
 		words++
 	}
