@@ -1,11 +1,9 @@
 package jsonl
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -99,17 +97,12 @@ func endOfPlain(data []byte, i int) int {
 
 // utf8Text is Text in memory that is reused by the next call.
 func (s *Scanner) utf8Text(v Value) []byte {
-	raw := s.JSON(v)
-	switch {
-	case v.form&decoded != 0:
-		return s.decoded(v)
-	case v.form&formKnown != 0 && v.form&(escaped|notASCII) == 0:
-		return raw
-	case bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
-		return raw
+	text, ok := s.known(v)
+	if !ok {
+		s.scratch = AppendText(s.scratch[:0], text)
+		text = s.scratch
 	}
-	s.scratch = appendDecoded(s.scratch[:0], raw)
-	return s.scratch
+	return text
 }
 
 // hashScalar returns the hash of a number, true, false or null. Programs write the

@@ -77,24 +77,18 @@ func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
 func (w *Leaves) End() []byte {
 	out := w.out
 	if len(w.dropped) > 0 {
-		out = w.without()
-		if len(out) > 0 && out[0] == '\n' {
+		n, from := 0, 0
+		for _, d := range w.disjoint() {
+			n += copy(out[n:], out[from:d.Start])
+			from = d.End
+		}
+		n += copy(out[n:], out[from:])
+		if out = out[:n]; n > 0 && out[0] == '\n' {
 			out = out[:copy(out, out[1:])]
 		}
 	}
 	w.s, w.out, w.held = nil, nil, nil
 	return out
-}
-
-// without returns out without the dropped ranges.
-func (w *Leaves) without() []byte {
-	n, from := 0, 0
-	for _, d := range w.disjoint() {
-		n += copy(w.out[n:], w.out[from:d.Start])
-		from = d.End
-	}
-	n += copy(w.out[n:], w.out[from:])
-	return w.out[:n]
 }
 
 // disjoint returns the dropped ranges, which may be nested, in order and without those in others.
@@ -360,7 +354,11 @@ func (w *Leaves) text(v Value) {
 	start := len(w.out)
 	w.newLine()
 	text := len(w.out)
-	w.out = w.s.appendText(w.out, v)
+	if known, ok := w.s.known(v); ok {
+		w.out = append(w.out, known...)
+	} else {
+		w.out = AppendText(w.out, known)
+	}
 	if w.isHeld(w.out[text:]) {
 		w.out = w.out[:start]
 	}

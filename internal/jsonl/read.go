@@ -81,7 +81,7 @@ func keyAt(data []byte, i int) (key []byte, value int) {
 	key = data[i+1 : end]
 	if data[end] == '\\' {
 		end = skipString(data, i) - 1
-		key = appendDecoded(nil, data[i+1:end])
+		key = AppendText(nil, data[i+1:end])
 	}
 	return key, skipSpace(data, skipSpace(data, end+1)+1)
 }
@@ -208,23 +208,23 @@ func (s *Scanner) Text(v Value) []byte {
 	if s.Kind(v) != '"' {
 		return nil
 	}
-	if v.form&decoded != 0 {
-		return s.decoded(v)
+	text, ok := s.known(v)
+	if !ok {
+		text = s.Keep(AppendText(s.Room(len(text)), text))
 	}
-	raw := s.data[v.Start+1 : v.End-1]
-	if v.form&formKnown == 0 {
-		v.form = formOf(raw)
-	}
-	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
-		return raw[:len(raw):len(raw)]
-	}
-	return s.Keep(appendDecoded(s.Room(len(raw)), raw))
+	return text
 }
 
-// decoded returns the text of a string that the check decoded.
-func (s *Scanner) decoded(v Value) []byte {
-	at := s.noted(v.Start).text
-	return s.texts[at.Start:at.End:at.End]
+// known returns the text of a string if the line has it, or the check has decoded it; else its
+// JSON.
+func (s *Scanner) known(v Value) (text []byte, ok bool) {
+	if v.form&decoded != 0 {
+		at := s.noted(v.Start).text
+		return s.texts[at.Start:at.End:at.End], true
+	}
+	json := s.JSON(v)
+	isPlain := v.form&formKnown != 0 && v.form&(escaped|notASCII) == 0 || bytes.IndexByte(json, '\\') < 0 && utf8.Valid(json)
+	return json[:len(json):len(json)], isPlain
 }
 
 // JSON returns a string value as it is in the line, without its quotes, or nil if v is
@@ -236,32 +236,8 @@ func (s *Scanner) JSON(v Value) []byte {
 	return s.data[v.Start+1 : v.End-1]
 }
 
-// appendText appends the text of a string value.
-func (s *Scanner) appendText(dst []byte, v Value) []byte {
-	if v.form&decoded != 0 {
-		return append(dst, s.decoded(v)...)
-	}
-	return appendDecoded(dst, s.data[v.Start+1:v.End-1])
-}
-
-func formOf(raw []byte) form {
-	f := formKnown
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		f |= escaped
-	}
-	for _, c := range raw {
-		if c >= utf8.RuneSelf {
-			return f | notASCII
-		}
-	}
-	return f
-}
-
 // decodeSlack is extra room that makes decoding fast.
 const decodeSlack = 8
-
-// AppendText appends the text of a JSON string, given without its quotes.
-func AppendText(dst, json []byte) []byte { return appendDecoded(dst, json) }
 
 // LineAround returns the line of a text that has the byte at pos, or the line after if
 // that byte is of a newline, and where the next line begins. The text is a JSON string
@@ -324,9 +300,9 @@ func InEscape(json []byte, i int) bool {
 	return false
 }
 
-// appendDecoded appends the text of a JSON string, given without its quotes. Bytes that
+// AppendText appends the text of a JSON string, given without its quotes. Bytes that
 // are not UTF-8, lone surrogates, and bad escapes of an unchecked line become U+FFFD.
-func appendDecoded(dst, raw []byte) []byte {
+func AppendText(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		// Plain ASCII is copied eight bytes at a time. That may copy too much, which
 		// is then overwritten.

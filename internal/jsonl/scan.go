@@ -255,13 +255,10 @@ func (s *Scanner) text(data []byte, i, depth int) (int, error) {
 
 // checkScalar checks the number, true, false or null at i.
 func checkScalar(data []byte, i int) (int, error) {
-	switch data[i] {
-	case 't':
-		return checkWord(data, i, "true")
-	case 'f':
-		return checkWord(data, i, "false")
-	case 'n':
-		return checkWord(data, i, "null")
+	for _, word := range [...]string{"true", "false", "null"} {
+		if data[i] == word[0] {
+			return checkWord(data, i, word)
+		}
 	}
 	return checkNumber(data, i)
 }
@@ -394,21 +391,16 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 			out[n] = c
 			i, n = unescapeRun(out, n+1, data, i+2)
 		case '"':
-			return i + 1, s.keep(out[:n], from, formOfSeen(seen)|escaped), nil
+			f := formOfSeen(seen) | escaped
+			if f&notASCII == 0 || utf8.Valid(out[from:n]) {
+				s.texts = out[:n]
+				f |= decoded
+			}
+			return i + 1, f, nil
 		default:
 			return i, 0, errControl
 		}
 	}
-}
-
-// keep makes out, which ends with the text of a string from a position on, the texts of the
-// line if that is UTF-8. It returns the form of the string.
-func (s *Scanner) keep(out []byte, from int, f form) form {
-	if f&notASCII == 0 || utf8.Valid(out[from:]) {
-		s.texts = out
-		f |= decoded
-	}
-	return f
 }
 
 // textSlack is the room that one step of decoding may need.
@@ -456,15 +448,11 @@ func checkHex(data []byte, i int) error {
 		if k >= len(data) {
 			return errTruncated
 		}
-		if !isHex(data[k]) {
+		if c := data[k]; !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f') {
 			return errEscape
 		}
 	}
 	return nil
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
 func checkWord(data []byte, i int, word string) (int, error) {
