@@ -33,7 +33,7 @@ func AddEdits(c *session.Call) {
 			list, used[a] = edits, true
 		}
 	}
-	old, added := argument(c, oldNames), argument(c, newNames)
+	old, added := c.Find(oldNames...), c.Find(newNames...)
 	switch {
 	case old != nil && added != nil:
 		all := slices.ContainsFunc(c.Arguments, func(a session.Argument) bool { return slices.Contains(allNames, a.Name) && string(a.Value) == "true" })
@@ -42,16 +42,16 @@ func AddEdits(c *session.Call) {
 	case old != nil || added != nil:
 		return
 	}
-	if content := argument(c, contentNames); content != nil && len(list) == 0 && c.Deed == session.DeedWrite && path != "" {
+	if content := c.Find(contentNames...); content != nil && len(list) == 0 && c.Deed == session.DeedWrite && path != "" {
 		list = []session.Edit{{Path: path, New: content.Value, Whole: true}}
 		used[content] = true
 	}
-	if patch := argument(c, patchNames); patch != nil && len(list) == 0 && IsPatch(patch.Value) {
+	if patch := c.Find(patchNames...); patch != nil && len(list) == 0 && IsPatch(patch.Value) {
 		c.Diff = patch.Value
 		used[patch] = true
 	}
 	c.Edits = list
-	if named := argument(c, session.PathNames); named != nil && len(used) > 0 {
+	if named := c.Find(session.PathNames...); named != nil && len(used) > 0 {
 		used[named] = true
 	}
 	for a := range used {
@@ -92,18 +92,6 @@ func member(m map[string]any, names []string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// argument returns the first of the named arguments that is a string, nil if none is.
-func argument(c *session.Call, names []string) *session.Argument {
-	for _, name := range names {
-		for i := range c.Arguments {
-			if a := &c.Arguments[i]; a.Name == name && a.Text {
-				return a
-			}
-		}
-	}
-	return nil
 }
 
 // IsPatch reports whether a text is a patch envelope or a unified diff.

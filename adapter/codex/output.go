@@ -277,17 +277,5 @@ func (p *parser) addUsage(v jsonl.Value, of uint64) {
 	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
 	u.NoCost = true
 	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)
-	f.SubModel = p.model()
-}
-
-// model returns the provider/model of the turn, "" if no line has said it.
-func (p *parser) model() string {
-	c := &p.memo.Context
-	if c.Model == "" || c.Provider == "" {
-		return c.Model
-	}
-	if p.modelOf != *c {
-		p.modelOf, p.modelName = *c, c.Provider+"/"+c.Model
-	}
-	return p.modelName
+	f.SubModel = session.FullModel(p.memo.Context.Provider, p.memo.Context.Model)
 }

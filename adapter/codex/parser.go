@@ -23,13 +23,11 @@ func newParser(state adapter.State) *parser {
 // parser reads lines of a file of Codex.
 type parser struct {
 	adapter.Builder
-	state     adapter.State
-	memo      memo
-	tipID     string          // the id of the entry at memo.Tip, "" if it has not been made
-	groupID   string          // that of the one at memo.Group
-	modelOf   session.Context // that modelName is of
-	modelName string
-	inner     jsonl.Scanner // of JSON that is in a string
+	state   adapter.State
+	memo    memo
+	tipID   string        // the id of the entry at memo.Tip, "" if it has not been made
+	groupID string        // that of the one at memo.Group
+	inner   jsonl.Scanner // of JSON that is in a string
 
 	// Of the current entry. Sparse means that texts that are one string are not decoded.
 	all     jsonl.Fields      // of the line

@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -200,13 +201,7 @@ func (p *parser) readMeta(all jsonl.Fields) {
 	if e.Type == typeUsage {
 		lines = append(lines, p.JSON.Name(all.Find("kind")))
 	}
-	model := e.Model
-	if e.Provider != "" && e.Model != "" {
-		model = e.Provider + "/" + e.Model
-	} else if model == "" {
-		model = e.Provider
-	}
-	lines = append(lines, model, p.JSON.Name(all.Find("thinkingLevel")))
+	lines = append(lines, cmp.Or(session.FullModel(e.Provider, e.Model), e.Provider), p.JSON.Name(all.Find("thinkingLevel")))
 	for tool := range p.JSON.Elements(all.Find("activeToolNames")) {
 		lines = append(lines, p.JSON.Name(tool))
 	}

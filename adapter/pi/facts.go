@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"strconv"
 
@@ -212,17 +213,11 @@ const maxPaths = 1000
 func (p *parser) subagentModel() (model string) {
 	for result := range p.subagentResults() {
 		for all := range p.objectsIn(result.Find("messages")) {
-			named := p.JSON.Name(all.Find("model"))
-			if provider := p.JSON.Name(all.Find("provider")); provider != "" && named != "" {
-				named = provider + "/" + named
-			}
-			switch {
-			case named == "" || named == model:
-			case model != "":
+			named := session.FullModel(p.JSON.Name(all.Find("provider")), p.JSON.Name(all.Find("model")))
+			if named != "" && model != "" && named != model {
 				return ""
-			default:
-				model = named
 			}
+			model = cmp.Or(named, model)
 		}
 	}
 	return model

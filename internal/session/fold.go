@@ -264,10 +264,7 @@ func (r *Record) addMessage(e *Entry) {
 		}
 	}
 	if e.Role == RoleAssistant && e.Model != "" {
-		model := e.Model
-		if e.Provider != "" {
-			model = e.Provider + "/" + model
-		}
+		model := FullModel(e.Provider, e.Model)
 		if !slices.Contains(r.Models, model) {
 			r.Models = append(r.Models, strings.Clone(model))
 		}

@@ -68,6 +68,14 @@ func ShortAgent(name string) string {
 	return short
 }
 
+// FullModel returns provider/model as far as they are known, "" without a model.
+func FullModel(provider, model string) string {
+	if provider == "" || model == "" {
+		return model
+	}
+	return provider + "/" + model
+}
+
 // Relation says what a session is to the one that its header names.
 type Relation uint8
 
@@ -339,14 +347,22 @@ type Argument struct {
 	Edits bool   // Edits or Diff of the call has it
 }
 
-// Argument returns the text of the first of the named arguments that is a string.
-func (c *Call) Argument(names ...string) string {
+// Find returns the first of the named arguments that is a string, nil if none is.
+func (c *Call) Find(names ...string) *Argument {
 	for _, name := range names {
-		for _, a := range c.Arguments {
-			if a.Name == name && a.Text {
-				return string(a.Value)
+		for i := range c.Arguments {
+			if a := &c.Arguments[i]; a.Name == name && a.Text {
+				return a
 			}
 		}
+	}
+	return nil
+}
+
+// Argument returns the text of the first of the named arguments that is a string.
+func (c *Call) Argument(names ...string) string {
+	if a := c.Find(names...); a != nil {
+		return string(a.Value)
 	}
 	return ""
 }

@@ -48,11 +48,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used sess
 	if !e.Timestamp.IsZero() {
 		at = e.Timestamp.UnixMilli()
 	}
-	model := e.Model
-	if e.Provider != "" && e.Model != "" {
-		model = e.Provider + "/" + e.Model
-	}
-	model = o.name(model)
+	model := o.name(session.FullModel(e.Provider, e.Model))
 	if f.HasUsage {
 		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Source: e.Type, Usage: f.Usage}
 		switch {
