@@ -151,16 +151,13 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 	}
 	g.ctx, g.sources = ctx, sources
 	index := indexer.NewElsewhere(a, base)
-	group, ctx := errgroup.WithContext(ctx)
+	var asking sync.WaitGroup
 	results := make([]Coverage, len(sources))
 	failed := make([]error, len(sources))
 	for i, source := range sources {
-		group.Go(func() error {
-			results[i], failed[i] = g.ask(ctx, source, q, index, host)
-			return nil
-		})
+		asking.Go(func() { results[i], failed[i] = g.ask(ctx, source, q, index, host) })
 	}
-	_ = group.Wait() // no goroutine fails
+	asking.Wait()
 	for i, source := range sources {
 		c := &results[i]
 		m := Missing{source.Name(), c.Sessions - c.Sent - c.Lower, failed[i]}

@@ -296,7 +296,9 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 			case !ok:
 				return c.lost(n)
 			case r.Error != nil:
-				return c.refused(r.Error)
+				e := r.Error
+				e.Code, e.Message, e.Hint = terminal.Clean(e.Code), terminal.Clip(terminal.Clean(e.Message), maxReason), terminal.Clip(terminal.Clean(e.Hint), maxReason)
+				return e
 			case r.Answer != nil:
 				if err := decode(r.Answer, r.Beside, answer); err != nil {
 					return c.garbage(err)
@@ -401,39 +403,15 @@ func (c *Client) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	select {
 	case <-n.greeted: // whenever that was
-		return c.greeting(n)
 	default:
+		select {
+		case <-n.greeted:
+		case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)):
+			return c.slow()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	select {
-	case <-n.greeted:
-		return c.greeting(n)
-	case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)):
-		return c.slow()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// refused is the error of a host with which it answers a question.
-func (c *Client) refused(e *remote.Error) error {
-	e.Code, e.Message, e.Hint = terminal.Clean(e.Code), terminal.Clip(terminal.Clean(e.Message), maxReason), terminal.Clip(terminal.Clean(e.Hint), maxReason)
-	return e
-}
-
-// maxReason is how many columns of what a host says are repeated.
-const maxReason = 300
-
-func (c *Client) slow() error {
-	// What it still sends is dropped, and the connection stays: the next answer may be in time.
-	return c.problem(fmt.Sprintf("no answer in %v", c.options.Wait), "wait longer: --wait 30s")
-}
-
-func (c *Client) garbage(err error) error {
-	c.Close()
-	return c.problem(terminal.Clip(terminal.Clean(err.Error()), maxReason), "is pigrep there the same as here? `pigrep hosts --check` looks")
-}
-
-func (c *Client) greeting(n *connection) error {
 	g, o := &n.greeting, &c.options
 	switch {
 	case !n.spoke:
@@ -447,6 +425,19 @@ func (c *Client) greeting(n *connection) error {
 		return c.problem(fmt.Sprintf("pigrep %s there and %s here do not understand each other", there, o.Version), update)
 	}
 	return nil
+}
+
+// maxReason is how many columns of what a host says are repeated.
+const maxReason = 300
+
+func (c *Client) slow() error {
+	// What it still sends is dropped, and the connection stays: the next answer may be in time.
+	return c.problem(fmt.Sprintf("no answer in %v", c.options.Wait), "wait longer: --wait 30s")
+}
+
+func (c *Client) garbage(err error) error {
+	c.Close()
+	return c.problem(terminal.Clip(terminal.Clean(err.Error()), maxReason), "is pigrep there the same as here? `pigrep hosts --check` looks")
 }
 
 // lost says why the connection has ended.
