@@ -27,7 +27,7 @@ func TestLineGuard(t *testing.T) {
 		{"too long", long + "\n" + good + "\n", good + "\n", `longer than 16 MiB`},
 	} {
 		var out bytes.Buffer
-		w := &lineWriter{w: &out, gone: func() {}}
+		w := &lineWriter{w: &out, serving: t.Context(), gone: func() {}}
 		if _, err := w.Write(nil); err != nil { // the answer to what is passed, beforehand
 			t.Fatal(err)
 		}

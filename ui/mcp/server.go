@@ -177,10 +177,10 @@ func New(c Config) *mcp.Server {
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &lineWriter{w: out, gone: stop}
+	w := &lineWriter{w: out, serving: serving, gone: stop}
 	guard := &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: w}
 	err := New(c).Run(serving, &mcp.IOTransport{Reader: guard, Writer: w, MaxLineLength: maxMessage})
-	if w.failed() || ctx.Err() != nil {
+	if serving.Err() != nil {
 		return context.Cause(ctx) // nil if the client went away
 	}
 	return err
@@ -519,28 +519,27 @@ func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 // lineWriter writes whole messages and counts the requests without an answer. If
 // writing fails, the client is gone.
 type lineWriter struct {
-	gone context.CancelFunc
+	serving context.Context
+	gone    context.CancelFunc // ends serving
 
 	mu   sync.Mutex
 	w    io.Writer
-	err  error
 	open int
-	done chan struct{} // made by finish, closed when open is 0
+	done chan struct{} // made by finish, closed when open is 0; nil then
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.w.Write(p)
-	if err != nil && w.err == nil {
-		w.err = err
+	if err != nil {
 		w.gone()
 	}
 	// Requests of the server have a method near their beginning; answers have none.
 	if !bytes.Contains(p[:min(len(p), 200)], []byte(`"method":`)) {
 		w.open--
 	}
-	if (w.open == 0 || err != nil) && w.done != nil {
+	if w.open == 0 && w.done != nil {
 		close(w.done)
 		w.done = nil
 	}
@@ -559,23 +558,18 @@ func (w *lineWriter) expect() {
 // finish waits until all requests are answered, but at most this long.
 func (w *lineWriter) finish(most time.Duration) {
 	w.mu.Lock()
-	if w.open <= 0 || w.err != nil {
-		w.mu.Unlock()
-		return
-	}
 	done := make(chan struct{})
-	w.done = done
+	if w.open > 0 {
+		w.done = done
+	} else {
+		close(done)
+	}
 	w.mu.Unlock()
 	select {
 	case <-done:
+	case <-w.serving.Done():
 	case <-time.After(most):
 	}
-}
-
-func (w *lineWriter) failed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err != nil
 }
 
 func (w *lineWriter) refuse(r *refusal) error {
