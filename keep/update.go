@@ -224,9 +224,7 @@ func (u *update) leave(it item) {
 		u.drop(c, removed)
 		return
 	}
-	agent := cmp.Or(c.Agent, it.file.Agent)
-	c.File = *it.file
-	c.Agent = agent
+	c.File, c.Agent = *it.file, cmp.Or(c.Agent, it.file.Agent)
 	u.drop(c, Dropped)
 }
 
@@ -242,13 +240,13 @@ func (u *update) keep(it item) error {
 	}
 	defer text.Close()
 	next := Copy{File: *f, Version: 1, State: Kept, Zstd: text.Packed()}
-	if it.row == nil {
-		return u.replace(nil, next, text)
+	var c Copy
+	if it.row != nil {
+		c = *it.row
+		next.Agent, next.Version = c.Agent, c.Version
 	}
-	c := *it.row
-	next.Agent, next.Version = c.Agent, c.Version
 	if c.State != Kept {
-		return u.replace(nil, next, text)
+		return u.replace(Copy{}, next, text)
 	}
 	at, is, err := u.compare(&c, f, text, changed && c.grownTo(f))
 	switch {
@@ -258,7 +256,7 @@ func (u *update) keep(it item) error {
 	case err != nil, is == other: // what can be read of the copy stays
 		next.Version++
 		u.report.Earlier++
-		return u.replace(nil, next, text)
+		return u.replace(Copy{}, next, text)
 	case is == same && !changed:
 		return u.pack(c)
 	case is == same && at == f.Size && !text.Packed():
@@ -268,7 +266,7 @@ func (u *update) keep(it item) error {
 	case is == same && !c.Zstd && !text.Packed():
 		return u.grow(next, text, at)
 	}
-	return u.replace(&c, next, text)
+	return u.replace(c, next, text)
 }
 
 // grownTo reports whether a file looks like the original of the copy with more at its end.
@@ -302,13 +300,12 @@ func (u *update) grow(next Copy, text *content.File, at int64) error {
 }
 
 // replace writes a copy anew, in place of the last one if there is one.
-func (u *update) replace(last *Copy, next Copy, text *content.File) (err error) {
-	switch {
-	case last != nil && !u.takes(next.Size-last.Stored):
-		return nil
-	case last == nil && !u.takes(next.Size):
-		next.State = Dropped
-		u.drop(next, Dropped)
+func (u *update) replace(last, next Copy, text *content.File) (err error) {
+	if !u.takes(next.Size - last.Stored) {
+		if last.State != Kept {
+			next.State = Dropped
+			u.drop(next, Dropped)
+		}
 		return nil
 	}
 	next.Length = next.Size
@@ -319,11 +316,9 @@ func (u *update) replace(last *Copy, next Copy, text *content.File) (err error) 
 	if err != nil {
 		return err
 	}
-	if last != nil {
-		u.used -= last.Stored
-		if last.Zstd != next.Zstd {
-			u.stale = append(u.stale, last.place())
-		}
+	u.used -= last.Stored
+	if last.State == Kept && last.Zstd != next.Zstd {
+		u.stale = append(u.stale, last.place())
 	}
 	u.done(next, next.Stored)
 	return nil

@@ -490,10 +490,8 @@ const maxTail = 4 << 10
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.end = append(t.end, p[max(0, len(p)-maxTail):]...)
-	if over := len(t.end) - maxTail; over > 0 {
-		t.end = append(t.end[:0], t.end[over:]...)
-	}
+	t.end = append(t.end, p...)
+	t.end = t.end[max(0, len(t.end)-maxTail):]
 	return len(p), nil
 }
 
