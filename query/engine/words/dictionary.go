@@ -3,7 +3,6 @@ package words
 import (
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"pigrep/index"
@@ -78,11 +77,7 @@ func (d *dictionary) count(terms ...string) error {
 	if len(n.terms) == 0 {
 		return nil
 	}
-	err := docset.EachSegment(d.segments, func(i int, seg *segment.Segment) error {
-		_, err := n.countIn(i, seg)
-		return err
-	})
-	if err != nil {
+	if err := docset.EachSegment(d.segments, n.countIn); err != nil {
 		return err
 	}
 	d.add(n)
@@ -107,20 +102,20 @@ func (d *dictionary) newCount(terms []string) *termCount {
 	return n
 }
 
-func (n *termCount) countIn(number int, seg *segment.Segment) (counts []int, err error) {
-	counts = make([]int, len(n.terms))
+func (n *termCount) countIn(number int, seg *segment.Segment) error {
 	for i, t := range n.terms {
 		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if counts[i], err = n.counted(number, seg, at); err != nil {
-			return nil, err
+		count, err := n.counted(number, seg, at)
+		if err != nil {
+			return err
 		}
 		n.found[i].at[number] = at
-		n.dfs[i].Add(int64(counts[i]))
+		n.dfs[i].Add(int64(count))
 	}
-	return counts, nil
+	return nil
 }
 
 // add remembers terms that were counted in all segments.
@@ -146,67 +141,4 @@ func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {
 		}
 		return seg.Mark(at, into)
 	}
-}
-
-// continuations are the longer terms with a word as their prefix. They are listed in
-// the same pass in which the word is looked up, unless the word turns out too frequent
-// to need them.
-type continuations struct {
-	last bool // the word is the last typed one
-
-	mu       sync.Mutex
-	complete bool // terms has all of them
-	terms    map[string]*term
-}
-
-// list adds the terms of one of several segments, where count documents contain the
-// word.
-func (c *continuations) list(d *dictionary, number int, seg *segment.Segment, word string, count int) error {
-	segments := len(d.segments)
-	giveUp := func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.complete = false
-	}
-	if count >= rarePrefix && (!c.last || count*segments >= lastPrefix) {
-		giveUp()
-		return nil
-	}
-	var terms []string
-	err := seg.Terms(segment.FieldText, []byte(word), func(term []byte, _ int) bool {
-		if len(term) > len(word) {
-			terms = append(terms, string(term))
-		}
-		return len(terms) <= fewTerms
-	})
-	if err != nil {
-		return err
-	}
-	if len(terms) > fewTerms {
-		giveUp()
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.complete {
-		return nil
-	}
-	for _, t := range terms {
-		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
-		if err != nil {
-			return err
-		}
-		docs, err := d.counted(number, seg, at)
-		if err != nil {
-			return err
-		}
-		known := c.terms[t]
-		if known == nil {
-			known = &term{at: make([]segment.PostingsOffset, segments)}
-			c.terms[t] = known
-		}
-		known.df += docs
-		known.at[number] = at
-	}
-	return nil
 }

@@ -1,20 +1,21 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/lab/stories"
-	"pigrep/query/engine/filter"
 )
 
-// The terms that begin with a word are the same whether they were listed when the
-// word was looked up or are looked for on their own, few or many.
+// The terms that begin with a word are the most frequent of all segments, whether they are few or many.
 func TestPrefixed(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	l := stories.New(t)
@@ -36,34 +37,35 @@ func TestPrefixed(t *testing.T) {
 	gone.DeleteFile(l.Reader.Summaries()[1].File)
 	l.Commit(gone)
 	for _, word := range []string{"few", "many", "most", "connect", "nothing"} {
-		var terms [2][]Expansion
-		for k, listed := range []bool{false, true} {
-			q, err := Compile(word, filter.Env{})
+		e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader, nil)}, seen: map[string]bool{}}
+		got, all, err := e.prefixed(word, maxExpansions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []Expansion
+		for _, seg := range l.Reader.Segments() {
+			err := seg.Terms(segment.FieldText, []byte(word), func(term []byte, _ int) bool {
+				x := Expansion{Term: string(term)}
+				if x.DF, err = e.df(x.Term); err != nil {
+					t.Fatal(err)
+				}
+				if x.Term != word && x.DF > 0 && !slices.Contains(want, x) {
+					want = append(want, x)
+				}
+				return true
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader, nil)}, seen: map[string]bool{}}
-			if listed {
-				p, err := Resolve(t.Context(), l.Reader, q, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c := &continuations{last: true, complete: true, terms: map[string]*term{}}
-				for number, seg := range l.Reader.Segments() {
-					if err := c.list(p.dictionary, number, seg, word, 0); err != nil {
-						t.Fatal(err)
-					}
-				}
-				e.resolver = &resolver{dictionary: p.dictionary, continuations: map[string]*continuations{word: c}}
-			}
-			got, all, err := e.prefixed(word, maxExpansions)
-			if err != nil || all != (len(got) < maxExpansions) {
-				t.Fatalf("%d terms begin with %s, all %t: %v", len(got), word, all, err)
-			}
-			terms[k] = got
 		}
-		if diff := cmp.Diff(terms[0], terms[1]); diff != "" {
-			t.Errorf("%s, listed with it:\n%s", word, diff)
+		slices.SortFunc(want, func(a, b Expansion) int { return cmp.Or(cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term)) })
+		if wantAll := len(want) <= maxExpansions; all != wantAll {
+			t.Errorf("%s: all %t, want %t", word, all, wantAll)
+		}
+		want = want[:min(len(want), maxExpansions)]
+		slices.SortFunc(want, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("terms that begin with %s (-want +got):\n%s", word, diff)
 		}
 	}
 }

@@ -198,12 +198,9 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query, shared *Statistics)
 
 func newResolver(r *index.Reader, q *Query, shared *Statistics) *resolver {
 	d := newDictionary(r, shared)
-	x := &resolver{dictionary: d, plan: &ResolvedQuery{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
+	x := &resolver{dictionary: d, plan: &ResolvedQuery{Query: q, Warnings: q.Warnings, dictionary: d}}
 	for i, w := range q.Words {
 		x.plan.Words = append(x.plan.Words, newResolvedWord(w, i, len(d.segments)))
-		if shared == nil && w.Loose && utf8.RuneCountInString(w.Term) >= minPrefix {
-			x.continuations[w.Term] = &continuations{last: w.Last, complete: true, terms: map[string]*term{}}
-		}
 	}
 	tokens := float64(r.Tokens())
 	if shared != nil {
@@ -223,15 +220,8 @@ func (x *resolver) lookUp(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		counts, err := terms.countIn(number, seg)
-		if err != nil {
+		if err := terms.countIn(number, seg); err != nil {
 			return err
-		}
-		for word, c := range x.continuations {
-			i, _ := slices.BinarySearch(terms.terms, word)
-			if err := c.list(d, number, seg, word, counts[i]); err != nil {
-				return err
-			}
 		}
 		if len(terms.terms) > maxMapped {
 			seg.Trim()
@@ -252,9 +242,8 @@ func (x *resolver) lookUp(ctx context.Context) error {
 // resolver is the state of Resolve.
 type resolver struct {
 	*dictionary
-	plan          *ResolvedQuery
-	continuations map[string]*continuations // by word
-	searched      int                       // words for which similar ones were looked up
+	plan     *ResolvedQuery
+	searched int // words for which similar ones were looked up
 }
 
 // lookups returns the terms that the words need, whatever the index contains.

@@ -49,15 +49,6 @@ func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bo
 		terms, all = e.shared.prefixed(prefix, limit)
 		return terms, all, nil
 	}
-	if c := e.continuations[prefix]; c != nil && c.complete {
-		bounds := make(map[string]int, len(c.terms))
-		for t, known := range c.terms {
-			bounds[t], e.terms[t] = known.df, known
-		}
-		terms, all, err = e.mostFrequent(bounds, limit)
-		slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
-		return terms, all, err
-	}
 	for _, least := range []int{rareInSegment, 1} {
 		bounds, left, err := e.bounds(prefix, least)
 		if err != nil {
