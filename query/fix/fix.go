@@ -180,7 +180,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession, ByFile: true}}
 	}
 	for i, opt := range rounds {
-		opt.Agreed = req.Agreed
+		opt.Agreed = *cmp.Or(req.Agreed, &rank.Agreed{})
 		found, err := rank.Run(ctx, in, opt)
 		if err != nil {
 			return nil, err

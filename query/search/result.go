@@ -312,6 +312,6 @@ func (r *Request) Options() rank.Options {
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}
-	opt.Agreed, opt.Part = r.Agreed, r.Shared != nil
+	opt.Agreed, opt.Part = *cmp.Or(r.Agreed, &rank.Agreed{}), r.Shared != nil
 	return opt
 }

@@ -31,16 +31,9 @@ func (a *Agreed) LostEntries() int {
 	return len(a.Lost)
 }
 
-func (a *Agreed) least() Level {
-	if a == nil {
-		return 0
-	}
-	return a.Least
-}
-
 // ranked returns how many of n candidates the second stage ranks.
 func (a *Agreed) ranked(n int) int {
-	if a == nil || !a.Second {
+	if !a.Second {
 		return n
 	}
 	return min(max(a.Ranked, 0), n)
@@ -64,17 +57,17 @@ type Top struct {
 	Size  int     `json:"size,omitempty"`  // of its entry, if that was read
 }
 
-// add adds the candidates of an index, and reports whether there are any.
-func (x *Share) add(r *reranker, top []*Candidate) bool {
+// shareOf returns what others are told of the best candidates, some of which are ranked.
+func (s *search) shareOf(top []*Candidate, ranked int) *Share {
+	x := &Share{Ranked: ranked, WantsLatest: s.plan.WantsLatest, Agreed: s.opt.Agreed.Second}
 	for _, c := range top {
-		t := Top{Place: r.placeOf(c)}
+		t := Top{Place: s.placeOf(c)}
 		if x.WantsLatest {
-			t.Share = r.weightOf(c.mask)
+			t.Share = s.weightOf(c.mask)
 		}
 		x.Top = append(x.Top, t)
 	}
-	x.Ranked, x.Agreed = r.agreed.ranked(len(top)), r.agreed != nil && r.agreed.Second
-	return len(top) > 0
+	return x
 }
 
 // Agree returns for each of several indexes what all together decide of the second stage.

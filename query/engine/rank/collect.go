@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"pigrep/query/engine/docset"
-	"pigrep/query/engine/filter"
 	"pigrep/query/engine/words"
 )
 
@@ -53,17 +52,13 @@ func (t *fileCount) add(o *fileCount) {
 // may still be dropped: it is kept, and counted later. Each goroutine has its own
 // collector.
 type collector struct {
-	scorer
-	*snapshot
-	ctx     context.Context
-	filter  *filter.Filter
-	scores  *scores
-	opt     Options
-	eval    evaluator
-	counts  []fileCount // by file
-	keepAll bool        // keep all candidates
+	*search
+	scores   *scores
+	verdicts evaluator
+	hits     []fileCount // by file
 
-	any, whole ranking // of all candidates, and of those that lack nothing, which may be the only ones listed
+	any   *ranking // of all candidates
+	whole *ranking // of those that lack nothing; nil unless they may be the only ones listed
 
 	// Of the run:
 	unsure  bool // some candidate has to be verified
@@ -77,11 +72,8 @@ type collector struct {
 }
 
 func (s *search) newCollector(sc *scores) *collector {
-	c := &collector{
-		scorer: newScorer(s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc, opt: s.opt,
-		eval: newEvaluator(s.plan, s.eval.allWords), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
-	}
-	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
+	c := &collector{search: s, scores: sc, verdicts: newEvaluator(s.plan, s.eval.allWords), hits: make([]fileCount, len(s.files))}
+	c.verdicts.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
 	c.any = newRanking(&s.opt)
 	if s.opt.Fold && s.opt.folds(s.plan.IsOpen) {
 		c.whole = newRanking(&s.opt)
@@ -91,7 +83,6 @@ func (s *search) newCollector(sc *scores) *collector {
 
 // A ranking has the scores of the best candidates of a list.
 type ranking struct {
-	opt      *Options
 	best     topScores // of all files
 	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
 
@@ -101,8 +92,8 @@ type ranking struct {
 	copies  topScores // of candidates that may be duplicates
 }
 
-func newRanking(opt *Options) ranking {
-	r := ranking{opt: opt}
+func newRanking(opt *Options) *ranking {
+	r := &ranking{}
 	r.best.most = rerankCandidates
 	if opt.Flat {
 		r.best.most += opt.Limit
@@ -199,12 +190,10 @@ func (t *topScores) admits(score float32) bool {
 	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
 }
 
-// segment adds the candidates of a segment to its list. With wordless it includes
-// documents without any word of the query.
-func (c *collector) segment(seg *segmentState, wordless bool) error {
-	sc := c.scores
+// segment adds the candidates of a segment to its list.
+func (c *collector) segment(seg *segmentState) error {
 	c.others = nil
-	if wordless {
+	if c.wordless {
 		all, err := docset.Live(seg.Segment)
 		if err != nil {
 			return err
@@ -215,14 +204,15 @@ func (c *collector) segment(seg *segmentState, wordless bool) error {
 		c.others = c.plan.Query.Root.Wordless(all, func(bit uint64) docset.Set { return c.withField(seg, bit, all) })
 	}
 	c.at, c.run, c.runEnd = -1, -1, 0
-	for sc.begin(); sc.next(seg.Len()); {
+	for c.scores.begin(seg); c.scores.next(); {
 		for _, p := range c.plan.Words {
 			if err := c.ctx.Err(); err != nil {
 				return err
 			}
-			if err := c.scoreWord(sc, seg, p); err != nil {
-				return err
-			}
+			c.scores.addWord(p)
+		}
+		if c.scores.err != nil {
+			return c.scores.err
 		}
 		if err := c.collect(seg); err != nil {
 			return err
@@ -281,6 +271,7 @@ func (c *collector) collect(seg *segmentState) error {
 	c.addUnscored(seg)
 	unsure, negated := c.pendingWords(seg)
 	plain := len(c.plan.Query.Filters) == 0 && !c.filter.TestsEntries()
+	files, hits, keepAll := c.files, c.hits, c.keepAll
 	var v evaluated                // verdict on the last document: runs of documents often have equal masks
 	for k, docs := range sc.seen { // docset.Set.All would call this as a function
 		for ; docs != 0; docs &= docs - 1 {
@@ -304,7 +295,7 @@ func (c *collector) collect(seg *segmentState) error {
 			if seg.owned != nil {
 				at = c.ownerOf(seg, doc, at)
 			}
-			f := &c.files[at]
+			f := &files[at]
 			byID := f.ids
 			if len(seg.idHits) > 0 {
 				if id := seg.idHits[doc]; id != 0 {
@@ -322,26 +313,26 @@ func (c *collector) collect(seg *segmentState) error {
 			}
 			pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
 			if mask != v.mask || partial != v.partial || !v.known {
-				v = *c.eval.lookup(mask, partial)
+				v = *c.verdicts.lookup(mask, partial)
 			}
-			if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
+			if !v.hit && !(pending && c.verdicts.evaluate(mask&^negated, partial).hit) {
 				continue
 			}
 			score := base * f.recency * v.covered
-			final := !pending && !c.keepAll && !seg.copied.Has(doc)
+			final := !pending && !keepAll && !seg.copied.Has(doc)
 			switch {
 			case pending:
 				c.unsure = true
 			case !final:
 				c.any.copies.add(score)
-				if v.verdict.whole && c.whole.opt != nil {
+				if v.whole && c.whole != nil {
 					c.whole.copies.add(score)
 				}
 			default:
-				c.counts[at].count(mask, partial, v.verdict, false)
+				hits[at].count(mask, partial, v.verdict, false)
 				seg.marks.add(doc, v.verdict)
 				kept := c.any.add(score, v.weighty)
-				if v.verdict.whole && c.whole.opt != nil {
+				if v.whole && c.whole != nil {
 					kept = c.whole.add(score, true) || kept
 				}
 				if !kept {
@@ -387,16 +378,17 @@ func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool 
 // flush adds the best candidates of a run to the segment, unless they cannot be shown.
 func (c *collector) flush(seg *segmentState) {
 	if len(c.runBest) > 0 && !c.leavesOutRun() {
-		for i := range c.runBest {
-			x := &c.runBest[i]
-			if c.any.admits(x.score) || c.whole.opt != nil && c.whole.admits(x.score) && c.eval.evaluate(x.mask, x.partial).whole {
-				seg.found.add(*x)
+		for _, x := range c.runBest {
+			if c.any.admits(x.score) || c.whole != nil && c.whole.admits(x.score) && c.verdicts.evaluate(x.mask, x.partial).whole {
+				seg.found.add(x)
 			}
 		}
 	}
 	c.runBest, c.unsure = c.runBest[:0], false
 	c.any.endRun()
-	c.whole.endRun()
+	if c.whole != nil {
+		c.whole.endRun()
+	}
 }
 
 // leavesOutRun reports whether no candidate of the run can be shown or read.
@@ -405,7 +397,7 @@ func (c *collector) leavesOutRun() bool {
 		return false
 	}
 	out := c.any.leavesOutRun()
-	if c.whole.opt != nil {
+	if c.whole != nil {
 		out = c.whole.leavesOutRun() && out
 	}
 	return out && !c.unsure

@@ -42,12 +42,10 @@ type commons struct {
 	all    []Common
 }
 
-func newCommons(copies map[uint64]bool, agreed *Agreed) *commons {
+func newCommons(copies map[uint64]bool, lost []Copied) *commons {
 	x := &commons{copies: copies, lost: make(map[Copied]bool), byFile: make(map[int32]int)}
-	if agreed != nil {
-		for _, c := range agreed.Lost {
-			x.lost[c] = true
-		}
+	for _, c := range lost {
+		x.lost[c] = true
 	}
 	return x
 }

@@ -57,8 +57,8 @@ type Options struct {
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 	Fold       bool // looser hits are left out if there are enough others
 
-	Agreed *Agreed // what all indexes that answer together decide; nil: this one decides
-	Part   bool    // it does answer with others: Result.Share says what Agreed is made of
+	Agreed Agreed // what all indexes that answer together decide
+	Part   bool   // it does answer with others: Result.Share says what Agreed is made of
 }
 
 // leastFolding is the number of hits with every word from which looser ones are folded.
@@ -202,7 +202,7 @@ type search struct {
 	least       Level // level of the hits that are listed; see countAll
 	wordless    bool  // documents without any word or id of the query may be hits
 	keepAll     bool  // keep all candidates, not only the best of each session
-	enough      int   // see verifier
+	enough      int   // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
 	phraseBytes int   // as of Input
 
 	found      candidates
@@ -231,7 +231,7 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 		}
 	}
 	if len(in.Common) > 0 {
-		s.common = newCommons(in.Common, opt.Agreed)
+		s.common = newCommons(in.Common, opt.Agreed.Lost)
 	}
 	return s
 }
@@ -242,7 +242,7 @@ func (s *search) inexact() bool { return s.plan.Inexact || s.unverified }
 func (r *Result) Losses() *Losses { return &r.s.losses }
 
 // secondStage reranks the best candidates.
-func (s *search) secondStage() (err error) {
+func (s *search) secondStage() error {
 	if s.plan.Weight == 0 {
 		return nil
 	}
@@ -250,15 +250,13 @@ func (s *search) secondStage() (err error) {
 	for c := range s.shown() {
 		top = s.insertBest(top, c, rerankCandidates)
 	}
-	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers, s.opt.Agreed, nil}
+	ranked := s.opt.Agreed.ranked(len(top))
 	if s.opt.Part {
-		s.share = &Share{WantsLatest: s.plan.WantsLatest}
-		if r.share = s.share; !s.share.add(r, top) {
+		if s.share = s.shareOf(top, ranked); len(top) == 0 {
 			return s.err()
 		}
 	}
-	s.factors, err = r.rerank(top[:s.opt.Agreed.ranked(len(top))], s.found)
-	return err
+	return s.rerank(top[:ranked])
 }
 
 // find fills found with the hits, one for each group of duplicates, and counts the hits
@@ -403,9 +401,9 @@ func (s *search) scoreAll(window int) error {
 		select {
 		case c = <-idle:
 		default:
-			c = s.newCollector(newScores(window, s.plan.Words))
+			c = s.newCollector(newScores(window, s.plan))
 		}
-		if err := c.segment(seg, s.wordless); err != nil {
+		if err := c.segment(seg); err != nil {
 			return err
 		}
 		idle <- c
@@ -416,8 +414,8 @@ func (s *search) scoreAll(window int) error {
 	}
 	close(idle)
 	for c := range idle {
-		for i := range c.counts {
-			s.files[i].add(&c.counts[i])
+		for i := range c.hits {
+			s.files[i].add(&c.hits[i])
 		}
 	}
 	for _, seg := range s.segs {
@@ -449,9 +447,7 @@ func (s *search) countAll() {
 		}
 	}
 	n.Weak = s.opt.weak(&n)
-	if s.least = s.opt.Agreed.least(); s.least == 0 {
-		s.least = s.opt.LeastOf(&n, s.plan.IsOpen)
-	}
+	s.least = cmp.Or(s.opt.Agreed.Least, s.opt.LeastOf(&n, s.plan.IsOpen))
 	for i := range s.files {
 		if listed := s.listedOf(&s.files[i].fileCount); listed > 0 {
 			n.Listed += listed
@@ -492,14 +488,6 @@ func (o *Options) folds(open bool) bool { return !open && o.Limit < completeList
 func (s *search) listedOf(f *fileCount) int {
 	n := Counts{Total: f.hits, TotalAny: f.all, Parts: f.parts, Weighty: f.weighty}
 	return n.lists(s.least)
-}
-
-// verify verifies the candidates found so far.
-func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, misses: s.misses, duplicates: s.duplicates, opt: s.opt, phraseBytes: s.phraseBytes, enough: s.enough}
-	err := v.verify(s.found)
-	s.unverified = v.unverified
-	return err
 }
 
 // entryPasses reports whether the entry of a document passes a filter. It reads the

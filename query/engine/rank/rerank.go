@@ -2,7 +2,6 @@ package rank
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -78,91 +77,89 @@ func (f *factors) product() float32 {
 
 var leastFactors = factors{kindLeast, 1, 1, 1, 1, 1}
 
-// reranker runs the second stage.
+// A reranker is the second stage: the best candidates with what it found of each.
 type reranker struct {
-	*snapshot
-	ctx     context.Context
-	plan    *words.ResolvedQuery
-	readers *readers
-	agreed  *Agreed // as of Options
-	share   *Share  // nil: nobody asks for it
+	*search
+	top   []*Candidate
+	kinds []session.Kind
+	all   []factors
 }
 
-// rerank multiplies the scores of all candidates by the factors of the second stage,
-// and returns those of the best candidates, which it was given in top.
-func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]factors, error) {
+// rerank multiplies the scores of all candidates by the factors of the second stage, and keeps
+// those of the best candidates.
+func (s *search) rerank(top []*Candidate) error {
 	least := leastFactors.product()
-	for c := range found.all() {
+	for c := range s.found.all() {
 		c.score *= least
 	}
 	kinds, err := s.kindsOf(top)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	u := newUnits(s.plan)
-	all := make([]factors, len(top))
+	r := &reranker{s, top, kinds, make([]factors, len(top))}
 	for i, c := range top {
 		weight, ok := KindWeights[kinds[i]]
 		if !ok {
 			weight = kindLeast
 		}
-		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1, turn: 1, asked: 1}
+		r.all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1, turn: 1, asked: 1}
 		if c.tier == words.TierExact {
-			all[i].exactness = 1 + exactGain
+			r.all[i].exactness = 1 + exactGain
 		}
 	}
-	if len(u.pairs) > 0 { // a single word has nothing to be close to
-		if err := s.measure(u, top, all); err != nil {
-			return nil, err
+	if u := newUnits(s.plan); len(u.pairs) > 0 { // a single word has nothing to be close to
+		if err := r.measure(u); err != nil {
+			return err
 		}
-		s.weighPlaces(kinds, top, all)
+		r.weighPlaces()
 	}
-	s.weighSessions(top, all)
-	byCandidate := make(map[*Candidate]factors, len(top))
+	r.weighSessions()
 	for i, c := range top {
-		c.score *= all[i].product() / least
-		byCandidate[c] = all[i]
+		c.score *= r.all[i].product() / least
 	}
-	if err := s.answers(kinds, top, byCandidate); err != nil {
-		return nil, err
+	if err := r.answers(); err != nil {
+		return err
 	}
-	if s.plan.WantsLatest && len(top) > 0 && (s.agreed == nil || !s.agreed.NotLast) {
-		s.lastWord(kinds, top, byCandidate)
+	if s.plan.WantsLatest && len(top) > 0 && !s.opt.Agreed.NotLast {
+		r.lastWord()
 	}
-	return byCandidate, nil
+	s.factors = make(map[*Candidate]factors, len(top))
+	for i, c := range top {
+		s.factors[c] = r.all[i]
+	}
+	return nil
 }
 
 // lastWord makes the last of the best prompts and replies of the best session the first of all
 // hits: who asks how something is now wants the word that replaced the others.
-func (s *reranker) lastWord(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) {
-	byScore := func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) }
-	best := slices.MaxFunc(top, byScore)
-	if s.share != nil {
-		s.share.Best = best.score
+func (r *reranker) lastWord() {
+	best := slices.MaxFunc(r.top, func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) })
+	if r.share != nil {
+		r.share.Best = best.score
 	}
-	var words []*Candidate
-	for i, c := range top {
-		if isSaid := kinds[i] == session.KindPrompt || kinds[i] == session.KindReply; isSaid && c.score > 0 && s.head(c.file) == s.head(best.file) {
-			words = append(words, c)
+	var words []int
+	for i, c := range r.top {
+		if isSaid := r.kinds[i] == session.KindPrompt || r.kinds[i] == session.KindReply; isSaid && c.score > 0 && r.head(c.file) == r.head(best.file) {
+			words = append(words, i)
 		}
 	}
-	slices.SortStableFunc(words, func(a, b *Candidate) int { return byScore(b, a) })
+	slices.SortStableFunc(words, func(i, k int) int { return cmp.Compare(r.top[k].score, r.top[i].score) })
 	words = words[:min(lastWords, len(words))]
 	if len(words) == 0 {
 		return
 	}
-	last := slices.MaxFunc(words, func(a, b *Candidate) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset)) })
-	if last == best {
+	last := slices.MaxFunc(words, func(i, k int) int {
+		return cmp.Or(cmp.Compare(r.top[i].file, r.top[k].file), cmp.Compare(r.top[i].offset, r.top[k].offset))
+	})
+	if r.top[last] == best {
 		return
 	}
-	if s.share != nil {
-		s.share.Last = true
+	if r.share != nil {
+		r.share.Last = true
 	}
-	gain := best.score / last.score * 1.01
-	f := all[last]
-	f.asked *= gain
-	all[last] = f
-	last.score *= gain
+	gain := best.score / r.top[last].score * 1.01
+	r.all[last].asked *= gain
+	r.top[last].score *= gain
 }
 
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
@@ -238,42 +235,41 @@ func (u *units) weightOf(set uint64) (sum float64) {
 
 // measure reads the candidates in the order of their scores and sets the factors
 // that depend on the text.
-func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
+func (r *reranker) measure(u *units) error {
 	budget := rerankBytes
-	unread := s.unread(u)
-	for i := range top {
-		all[i].closeness, all[i].exactness = unread, 1
+	for i := range r.all { // a text that is not read is as close as one with one word
+		r.all[i].closeness, r.all[i].exactness = float32(1+closenessGain*slices.Max(u.weights[:u.count])), 1
 	}
-	lengths, err := s.resolveAll(top)
+	lengths, err := r.resolveAll(r.top)
 	if err != nil {
 		return err
 	}
-	order := make([]int, len(top))
+	order := make([]int, len(r.top))
 	for i := range order {
 		order[i] = i
 	}
-	if s.agreed != nil && s.agreed.Second {
-		order, budget = order[:min(max(s.agreed.Read, 0), len(order))], math.MaxInt
+	if agreed := r.opt.Agreed; agreed.Second {
+		order, budget = order[:min(max(agreed.Read, 0), len(order))], math.MaxInt
 	}
 	for batch := range slices.Chunk(order, rerankBatch) {
 		if budget <= 0 {
 			break
 		}
 		slices.SortFunc(batch, func(x, y int) int { // a compressed file is read from its beginning
-			a, b := top[x], top[y]
-			return cmp.Or(cmp.Compare(s.source(a), s.source(b)), cmp.Compare(a.offset, b.offset))
+			a, b := r.top[x], r.top[y]
+			return cmp.Or(cmp.Compare(r.source(a), r.source(b)), cmp.Compare(a.offset, b.offset))
 		})
 		var sizes [rerankBatch]int
-		err := s.readers.each(s.ctx, len(batch), func(w *Worker, k int) {
+		err := r.readers.each(r.ctx, len(batch), func(w *Worker, k int) {
 			i := batch[k]
-			c := top[i]
-			w.use(s.snapshot, s.source(c))
+			c := r.top[i]
+			w.use(r.snapshot, r.source(c))
 			w.Limit = rerankEntry
 			err := w.entry(c, lengths[i], func(e *session.Entry) {
 				matches, exact := w.Finder.Find(e.Parts[c.part].Text)
-				near, ordered := u.closeness(s.plan.Words, matches)
-				all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
-				all[i].exactness = float32(1 + exactGain*s.weightOf(exact))
+				near, ordered := u.closeness(r.plan.Words, matches)
+				r.all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
+				r.all[i].exactness = float32(1 + exactGain*r.weightOf(exact))
 			})
 			_ = err // the entry is read again if the hit is shown
 			sizes[k] = w.Size()
@@ -283,23 +279,18 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 		}
 		for k, n := range sizes[:len(batch)] {
 			budget -= n
-			if s.share != nil {
-				s.share.Top[batch[k]].Size = n
-				s.share.Read++
+			if r.share != nil {
+				r.share.Top[batch[k]].Size = n
+				r.share.Read++
 			}
 		}
-		s.trim()
+		r.trim()
 	}
 	return nil
 }
 
-// unread is the closeness of a text that is not read: that of a text with one word.
-func (s *reranker) unread(u *units) float32 {
-	return float32(1 + closenessGain*slices.Max(u.weights[:u.count]))
-}
-
 // weightOf returns the weight of some words, as a share of the weight of the query.
-func (s *reranker) weightOf(mask uint64) float64 {
+func (s *search) weightOf(mask uint64) float64 {
 	sum := 0.0
 	for _, p := range s.plan.Words {
 		if mask&p.Bit != 0 {
@@ -359,15 +350,14 @@ func adjacent(matches []match.Span, p neighbours) bool {
 }
 
 // weighSessions sets the factors that depend on the rest of the session.
-func (s *reranker) weighSessions(top []*Candidate, all []factors) {
-	w := s.readers.Worker()
-	defer s.readers.Done(w)
+func (r *reranker) weighSessions() {
+	w := r.readers.Worker()
+	defer r.readers.Done(w)
 	titles := make(map[int32]float64)
-	for i, c := range top {
-		f := &s.files[s.head(c.file)]
+	for i, c := range r.top {
 		title, ok := titles[c.file]
 		if !ok {
-			found, sum := uint64(0), s.summary(c.file)
+			found, sum := uint64(0), r.summary(c.file)
 			for _, text := range []string{sum.Name, sum.FirstPrompt, strings.Join(sum.LabelNames, "\n")} {
 				matches, _ := w.Finder.Find([]byte(text))
 				for _, m := range matches {
@@ -376,73 +366,72 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 					}
 				}
 			}
-			title = s.weightOf(found)
+			title = r.weightOf(found)
 			titles[c.file] = title
 		}
-		all[i].session = float32(1 + titleGain*title + elsewhereGain*s.weightOf(f.mask&^c.mask))
+		r.all[i].session = float32(1 + titleGain*title + elsewhereGain*r.weightOf(r.files[r.head(c.file)].mask&^c.mask))
 	}
 }
 
 // weighPlaces sets the factors that depend on where in its session a hit is. The
 // candidates have been resolved.
-func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []factors) {
+func (r *reranker) weighPlaces() {
+	everything := make([]int, len(r.top))
 	ofFile := make(map[int32][]int) // indexes of candidates
-	for i, c := range top {
+	for i, c := range r.top {
+		everything[i] = i
 		ofFile[c.file] = append(ofFile[c.file], i)
 	}
 	for _, list := range ofFile {
 		for _, i := range list {
 			before := uint64(0)
 			for _, k := range list {
-				if d := top[i].offset - top[k].offset; 0 < d && d <= turnBytes {
-					before |= top[k].mask
+				if d := r.top[i].offset - r.top[k].offset; 0 < d && d <= turnBytes {
+					before |= r.top[k].mask
 				}
 			}
-			all[i].turn = float32(1 + turnGain*s.weightOf(before&^top[i].mask))
+			r.all[i].turn = float32(1 + turnGain*r.weightOf(before&^r.top[i].mask))
 		}
 	}
-	if s.plan.WantsUser {
-		for i, kind := range kinds {
+	if r.plan.WantsUser {
+		for i, kind := range r.kinds {
 			if kind == session.KindPrompt {
-				all[i].asked = 1 + personGain
+				r.all[i].asked = 1 + personGain
 			}
 		}
 	}
-	if s.plan.WantsLatest {
-		if s.agreed != nil && s.agreed.Second {
-			for i, n := range s.agreed.Latest[:min(len(s.agreed.Latest), len(all))] {
-				if 0 < n && n < s.agreed.LatestOf {
-					all[i].asked *= float32(1 + latestGain*float64(n)/float64(s.agreed.LatestOf-1))
-				}
+	if !r.plan.WantsLatest {
+		return
+	}
+	if agreed := r.opt.Agreed; agreed.Second {
+		for i, n := range agreed.Latest[:min(len(agreed.Latest), len(r.all))] {
+			if 0 < n && n < agreed.LatestOf {
+				r.all[i].asked *= float32(1 + latestGain*float64(n)/float64(agreed.LatestOf-1))
 			}
-		} else {
-			everything := make([]int, len(top))
-			for i := range everything {
-				everything[i] = i
-			}
-			s.preferLatest(everything, latestGain, top, all)
 		}
-		for _, list := range ofFile {
-			s.preferLatest(list, latestInGain, top, all)
-		}
+	} else {
+		r.preferLatest(everything, latestGain)
+	}
+	for _, list := range ofFile {
+		r.preferLatest(list, latestInGain)
 	}
 }
 
 // preferLatest multiplies the scores of those listed candidates that have about as much of
 // the query as the best of them. The factor grows from 1 for the first in time to 1+gain
 // for the last. Sessions are ordered by their newest entries.
-func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all []factors) {
+func (r *reranker) preferLatest(list []int, gain float64) {
 	most := 0.0
 	for _, i := range list {
-		most = max(most, s.weightOf(top[i].mask))
+		most = max(most, r.weightOf(r.top[i].mask))
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return s.weightOf(top[i].mask) < latestShare*most })
+	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.weightOf(r.top[i].mask) < latestShare*most })
 	slices.SortFunc(list, func(i, k int) int {
-		a, b := top[i], top[k]
-		return cmp.Or(s.files[a.file].newest.Compare(s.files[b.file].newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))
+		a, b := r.top[i], r.top[k]
+		return cmp.Or(r.files[a.file].newest.Compare(r.files[b.file].newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))
 	})
 	for n, i := range list[min(1, len(list)):] {
-		all[i].asked *= float32(1 + gain*float64(n+1)/float64(len(list)-1))
+		r.all[i].asked *= float32(1 + gain*float64(n+1)/float64(len(list)-1))
 	}
 }
 

@@ -33,46 +33,45 @@ func replies(o *record.Outline, prompt int64) (list []record.Entry) {
 
 // answers joins prompts and the replies that end their turns: who finds the question wants the answer, and
 // a question is better the more of the query its answer has.
-func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) error {
-	times := func(c *Candidate, gain float32) {
-		f := all[c]
-		f.turn *= gain
-		all[c] = f
-		c.score *= gain
+func (r *reranker) answers() error {
+	times := func(i int, gain float32) {
+		r.all[i].turn *= gain
+		r.top[i].score *= gain
 	}
-	for i, prompt := range top {
-		if kinds[i] != session.KindPrompt {
+	for i, prompt := range r.top {
+		if r.kinds[i] != session.KindPrompt {
 			continue
 		}
-		s.resolve(prompt)
-		var later []*Candidate // replies
-		for k, c := range top {
-			if kinds[k] == session.KindReply && c.file == prompt.file && 0 < c.score && s.resolve(c).offset > prompt.offset {
-				later = append(later, c)
+		r.resolve(prompt)
+		var later []int // replies
+		for k, c := range r.top {
+			if r.kinds[k] == session.KindReply && c.file == prompt.file && 0 < c.score && r.resolve(c).offset > prompt.offset {
+				later = append(later, k)
 			}
 		}
 		if len(later) == 0 {
 			continue
 		}
-		o, err := s.outline(prompt.file, s.segs[prompt.segment])
+		o, err := r.outline(prompt.file, r.segs[prompt.segment])
 		if err != nil {
 			return err
 		}
 		list := replies(o, prompt.offset)
 		for _, e := range list[:min(lastReplies, len(list))] {
-			k := slices.IndexFunc(later, func(c *Candidate) bool { return c.offset == e.Offset })
-			if k < 0 {
+			at := slices.IndexFunc(later, func(k int) bool { return r.top[k].offset == e.Offset })
+			if at < 0 {
 				continue
 			}
-			reply, asked := later[k], prompt.score
-			if !s.plan.WantsLatest { // an earlier decision must not rise by the words of its answer
-				times(prompt, float32(1+answeredGain*s.weightOf(reply.mask&^prompt.mask)))
+			k, asked := later[at], prompt.score
+			reply := r.top[k]
+			if !r.plan.WantsLatest { // an earlier decision must not rise by the words of its answer
+				times(i, float32(1+answeredGain*r.weightOf(reply.mask&^prompt.mask)))
 			}
-			times(reply, max(reply.score+askedShare*asked, answerShare*prompt.score)/reply.score)
+			times(k, max(reply.score+askedShare*asked, answerShare*prompt.score)/reply.score)
 			break
 		}
 	}
-	return s.err()
+	return r.err()
 }
 
 // Answer reads the last entry of the agent with a text in the turn that a hit in a prompt begins, and finds

@@ -3,7 +3,6 @@ package rank
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 
@@ -30,28 +29,11 @@ const (
 // verifyRound is how many candidates are read side by side at most.
 const verifyRound = 1 << 12
 
-// verifier reads candidates that may contain a phrase or a compound, and decides
-// whether they do.
-type verifier struct {
-	*snapshot
-	ctx         context.Context
-	plan        *words.ResolvedQuery
-	eval        *evaluator
-	readers     *readers
-	losses      *Losses
-	misses      *Misses
-	duplicates  duplicates
-	opt         Options
-	phraseBytes int  // as of Input
-	enough      int  // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
-	unverified  bool // some compound could not be verified
-}
-
 // verify verifies the pending candidates. When the budget is used up and enough is found,
 // a document counts as one that has only the parts of a compound, and a phrase as not found.
-func (s *verifier) verify(found candidates) error {
+func (s *search) verify() error {
 	var list []*Candidate
-	for c := range found.all() {
+	for c := range s.found.all() {
 		if c.pending && !c.dropped {
 			list = append(list, c)
 		}
@@ -111,7 +93,7 @@ func (s *verifier) verify(found candidates) error {
 // readingOrder returns the order in which candidates are read: by score, or by the times of
 // their sessions if the words to verify decide what a list in that order has. It does not
 // order candidates of equal score, or of one session.
-func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
+func (s *search) readingOrder(list []*Candidate) func(a, b *Candidate) int {
 	decides := func(p *words.ResolvedWord) bool { return p.Verify && !p.SpellingOnly }
 	if s.opt.Sort == Relevance || !slices.ContainsFunc(s.plan.Words, decides) {
 		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
@@ -142,7 +124,7 @@ func throughTies(list []*Candidate, n int, order func(a, b *Candidate) int) int 
 
 // verifyBudget returns how many bytes may be read for the words of the plan, and those that
 // decide whether a document is a hit.
-func (s *verifier) verifyBudget() (budget int, strict uint64) {
+func (s *search) verifyBudget() (budget int, strict uint64) {
 	budget = verifySpelling
 	loose := verifyLoose
 	if s.opt.Sort != Relevance {
@@ -185,7 +167,7 @@ type reading struct {
 	size  int    // of the line
 }
 
-func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
+func (s *search) apply(c *Candidate, l *reading, strict bool) {
 	if l.lost != nil {
 		s.losses.add(l.lost)
 		c.dropped = true
@@ -205,7 +187,7 @@ func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 
 // revoke takes a compound from a candidate that does not contain it whole, or, when
 // known is false, that was not read.
-func (s *verifier) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
+func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
 	if !ok {
 		return
@@ -232,8 +214,8 @@ func (s *verifier) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 // readRound reads candidates, except entries of more than most bytes. The JSON of most
 // shows that they are no hits; the identities of the others are looked up, and they are
 // parsed.
-func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
-	r := &roundReader{verifier: s, round: round, entries: s.entriesOf(round), most: most, readings: make([]reading, len(round))}
+func (s *search) readRound(round []*Candidate, most int) ([]reading, error) {
+	r := &roundReader{search: s, round: round, entries: s.entriesOf(round), most: most, readings: make([]reading, len(round))}
 	if s.canRuleOut() {
 		rest := make([]bool, len(r.entries))
 		err := r.each(func(w *Worker, k int, _ entry.Ref, _ entry.Identity, data []byte) error {
@@ -276,7 +258,7 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 
 // entriesOf returns the indexes of candidates, those of one entry together, in the order of
 // the files.
-func (s *verifier) entriesOf(round []*Candidate) (entries [][]int) {
+func (s *search) entriesOf(round []*Candidate) (entries [][]int) {
 	order := make([]int, len(round))
 	for k := range order {
 		order[k] = k
@@ -298,7 +280,7 @@ func (s *verifier) entriesOf(round []*Candidate) (entries [][]int) {
 }
 
 type roundReader struct {
-	*verifier
+	*search
 	round    []*Candidate
 	entries  [][]int // that are left: indexes of their candidates
 	most     int     // bytes of an entry
@@ -331,7 +313,7 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 	})
 }
 
-func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
+func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
 	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && contains(r, p, &v) {
@@ -341,13 +323,13 @@ func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uin
 	return whole
 }
 
-func (s *verifier) canRuleOut() bool {
+func (s *search) canRuleOut() bool {
 	return slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Verify && p.JSON != nil })
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
 // candidates contains a word to verify. JSON within JSON strings shows nothing.
-func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
+func (s *search) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
 	if r.file.summary.Load().Nested {
 		return false
 	}

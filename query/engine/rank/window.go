@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"iter"
 	"slices"
 
 	"pigrep/index/segment"
@@ -34,12 +35,17 @@ func (s *search) window() int {
 	return min(windowLen, longest)
 }
 
-// scores has the scores and matches of the documents of one window; index i is
+// scores has the scores and matches of the documents of one window of a segment; index i is
 // document first+i.
 type scores struct {
+	plan         *words.ResolvedQuery
+	norm0, norm1 float32     // length normalization: norm0 + norm1 · length
+	open         []openLists // of each word
+	err          error       // of reading postings; then there are no more
+
+	seg   *segmentState
 	first uint32 // a multiple of 64
 	end   uint32 // the document after the window
-	open  []openLists
 
 	seen    docset.Set // documents with a value in any of the slices below
 	score   []float32
@@ -58,15 +64,15 @@ type scores struct {
 	own      docset.Set // documents with the part that is being scored
 }
 
-func newScores(n int, list []*words.ResolvedWord) *scores {
+func newScores(n int, p *words.ResolvedQuery) *scores {
 	s := &scores{
-		open: make([]openLists, len(list)),
+		plan: p, norm0: float32(k1 * (1 - b)), norm1: float32(k1 * b / p.Length),
 		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
 		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), tightest: make([]uint16, n), touched: docset.New(n), own: docset.New(n),
 	}
-	for i, p := range list {
-		s.open[i] = newOpenLists(p)
-		if len(p.Parts) > 0 && s.partial == nil {
+	for _, w := range p.Words {
+		s.open = append(s.open, newOpenLists(w))
+		if len(w.Parts) > 0 && s.partial == nil {
 			s.partial, s.parts = make([]uint64, n), make([]uint16, n)
 		}
 	}
@@ -74,79 +80,93 @@ func newScores(n int, list []*words.ResolvedWord) *scores {
 }
 
 // begin goes to the beginning of a segment.
-func (sc *scores) begin() {
-	sc.first, sc.end = 0, 0
-	for i := range sc.open {
-		sc.open[i].reset()
+func (s *scores) begin(seg *segmentState) {
+	s.seg, s.first, s.end = seg, 0, 0
+	for i := range s.open {
+		s.open[i].reset()
 	}
 }
 
-// next goes to the next window of a segment with n documents, and reports whether
-// there is one.
-func (sc *scores) next(n int) bool {
-	sc.first = sc.end
-	sc.end = uint32(min(int(sc.first)+len(sc.score), n))
-	return sc.first < sc.end
+// next goes to the next window of the segment, and reports whether there is one.
+func (s *scores) next() bool {
+	s.first = s.end
+	s.end = uint32(min(int(s.first)+len(s.score), s.seg.Len()))
+	return s.first < s.end
+}
+
+// A block is some postings of a term.
+type block struct{ docs, freqs, lengths []uint32 }
+
+// take cuts the first n postings off.
+func (b *block) take(n int) block {
+	first := block{b.docs[:n], b.freqs[:n], b.lengths[:n]}
+	*b = block{b.docs[n:], b.freqs[n:], b.lengths[n:]}
+	return first
 }
 
 // An openList reads the postings of one term in a segment window by window.
 type openList struct {
-	open                 bool
-	postings             segment.Postings // if open
-	docs, freqs, lengths []uint32         // read but not yet returned
+	term     string
+	open     bool
+	postings segment.Postings // if open
+	rest     block            // read but not yet visited
 }
 
-// in returns some postings in the window, in order; none if there are no more. They
-// are valid until the next call.
-func (c *openList) in(p *words.ResolvedQuery, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
-	if !c.open {
-		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
-			return nil, nil, nil, err
-		}
-		c.open = true
-	}
-	if len(c.docs) == 0 {
-		if c.docs, c.freqs, c.lengths = c.postings.NextBlock(); len(c.docs) == 0 {
-			return nil, nil, nil, c.postings.Err()
+// blocks visits the postings in the window, in order.
+func (l *openList) blocks(s *scores) iter.Seq[block] {
+	return func(yield func(block) bool) {
+		for b := l.next(s); len(b.docs) > 0 && yield(b); b = l.next(s) {
 		}
 	}
-	n := len(c.docs)
-	if c.docs[n-1] >= sc.end {
-		n, _ = slices.BinarySearch(c.docs, sc.end)
+}
+
+// next returns the next postings in the window; none if there are no more.
+func (l *openList) next(s *scores) block {
+	if !l.open && s.err == nil {
+		l.postings, s.err = s.plan.Postings(s.seg.number, s.seg.Segment, l.term)
+		l.open = s.err == nil
 	}
-	docs, freqs, lengths = c.docs[:n], c.freqs[:n], c.lengths[:n]
-	c.docs, c.freqs, c.lengths = c.docs[n:], c.freqs[n:], c.lengths[n:]
-	return docs, freqs, lengths, nil
+	if s.err != nil {
+		return block{}
+	}
+	if len(l.rest.docs) == 0 {
+		l.rest.docs, l.rest.freqs, l.rest.lengths = l.postings.NextBlock()
+		s.err = l.postings.Err()
+	}
+	n := len(l.rest.docs)
+	if n > 0 && l.rest.docs[n-1] >= s.end {
+		n, _ = slices.BinarySearch(l.rest.docs, s.end)
+	}
+	return l.rest.take(n)
 }
 
 // openLists are the open lists of one word of a plan.
 type openLists struct {
 	terms []openList
-	parts [][]openList // for each part, its own list, those of its other spellings and those of words.ResolvedWord.WholesOf
+	parts [][]openList // for each part: of its spellings or, if it has one, also of words.ResolvedWord.WholesOf
 }
 
 func newOpenLists(p *words.ResolvedWord) openLists {
 	c := openLists{make([]openList, len(p.Terms)), make([][]openList, len(p.Parts))}
+	for i, x := range p.Terms {
+		c.terms[i].term = x.Term
+	}
 	for i := range c.parts {
-		c.parts[i] = make([]openList, len(p.SpellingsOf(i))+len(p.WholesOf(i)))
+		terms := p.SpellingsOf(i)
+		if len(terms) == 1 {
+			terms = p.TermsOf(i)
+		}
+		for _, t := range terms {
+			c.parts[i] = append(c.parts[i], openList{term: t})
+		}
 	}
 	return c
 }
 
 func (c *openLists) reset() {
-	clear(c.terms)
-	for _, some := range c.parts {
-		clear(some)
-	}
-}
-
-func (sc *scores) addPart(i uint32, value float32) {
-	if sc.parts[i] == 0 {
-		sc.freq[i] = 0
-		if sc.best[i] == 0 {
-			sc.touched.Add(i)
+	for _, lists := range append(c.parts, c.terms) {
+		for i := range lists {
+			lists[i] = openList{term: lists[i].term}
 		}
 	}
-	sc.parts[i]++
-	sc.freq[i] += value
 }
