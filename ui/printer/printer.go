@@ -307,10 +307,15 @@ func (t *Text) Dim(s string) string { return t.Style(DimStyle, s) }
 // record writes the columns on one line, for pipes. White space within a column, including
 // tabs and newlines, becomes one space.
 func (t *Text) record(columns ...string) {
+	t.line.Reset()
 	for i, c := range columns {
-		t.Print(human.When(i > 0, "\t"), terminal.Clean(c))
+		if i > 0 {
+			t.line.WriteByte('\t')
+		}
+		t.line.WriteString(terminal.Clean(c))
 	}
-	t.Print("\n")
+	t.line.WriteByte('\n')
+	_, _ = t.Write(t.line.Bytes())
 }
 
 // stampUTC is a time in a column; "" for none.
