@@ -186,10 +186,7 @@ func (p *showText) result(it *transcript.Item) {
 		p.own(e)
 	}
 	if !p.resultBlocks(it, asked && edits.call.Deed == session.DeedRun) {
-		text := "(no output)"
-		if e.IsError {
-			text = p.Style(printer.ErrorStyle, "error")
-		}
+		text := cmp.Or(human.When(e.IsError, p.Style(printer.ErrorStyle, "error")), "(no output)")
 		fmt.Fprintln(p.out, resultIndent+p.Dim(text))
 	}
 	if undone {
@@ -207,7 +204,7 @@ func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool
 		case b.Form == transcript.Call: // a nested one
 			files := diff.Of(b.Call)
 			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
-			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
+			p.diff(e, files, resultIndent+bodyIndent, b.Call.Failed)
 			if b.Call.Failed {
 				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.Style(printer.ErrorStyle, "failed"))
 			}
@@ -282,6 +279,7 @@ func (p *showText) outputLine(s string, failed bool) {
 var (
 	addedStyle   = ansi.NewStyle().ForegroundColor(ansi.Green)
 	removedStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
+	changeStyles = map[diff.Kind]ansi.Style{diff.Added: addedStyle, diff.Removed: removedStyle}
 )
 
 const (
@@ -292,15 +290,8 @@ const (
 func (p *showText) callDiff(w *waitingCall, failed bool) {
 	if len(w.files) > 0 {
 		p.own(w.entry)
-		p.diff(w.files, resultIndent, p.diffLimit(w.entry, w.files), failed, p.s.Marks[w.entry.Index])
+		p.diff(w.entry, w.files, resultIndent, failed)
 	}
-}
-
-func (p *showText) diffLimit(e *entry.Entry, files []diff.File) int {
-	if len(files) == 1 && files[0].Whole {
-		return p.lineLimit(e, writeLines)
-	}
-	return p.lineLimit(e, diffLines)
 }
 
 func (p *showText) changeSummary(files []diff.File, width int) string {
@@ -335,16 +326,21 @@ func (p *showText) changeCounts(f *diff.File) string {
 		human.When(f.Removed > 0, p.Style(removedStyle, "−"+human.Number(f.Removed))))
 }
 
-// diff prints at most limit lines of the changes of files, or all with -1: the first lines,
-// or those around the first mark. A failed change is dim, because it was not made.
-func (p *showText) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
+// diff prints the changes that an entry made to files, unless it is whole not all of them: the first
+// lines, or those around the first mark. A failed change is dim, because it was not made.
+func (p *showText) diff(e *entry.Entry, files []diff.File, indent string, failed bool) {
 	rows := p.diffRows(files)
 	if len(rows) == 0 {
 		return
 	}
+	limit := p.lineLimit(e, diffLines)
+	if len(files) == 1 && files[0].Whole {
+		limit = p.lineLimit(e, writeLines)
+	}
 	above, below := 0, 0
 	if total := len(rows); limit >= 0 && total > limit+1 {
-		if marked := slices.IndexFunc(rows, func(r diffRow) bool { return contains(r.text, marks) }); marked >= limit {
+		marked := slices.IndexFunc(rows, func(r diffRow) bool { return contains(r.text, p.s.Marks[e.Index]) })
+		if marked >= limit {
 			above = min(marked-diff.Context, total-limit)
 		}
 		rows, below = rows[above:above+limit], total-above-limit
@@ -428,15 +424,14 @@ func pairing(lines []diff.Line, n int) int {
 func commonIndent(rows []diffRow) string {
 	common, first := "", true
 	for _, r := range rows {
-		rest := strings.TrimLeft(r.text, " \t")
-		if r.kind == 0 || rest == "" {
+		text := strings.TrimLeft(r.text, " \t")
+		if r.kind == 0 || text == "" {
 			continue
 		}
-		indent := r.text[:len(r.text)-len(rest)]
 		if first {
-			common, first = indent, false
+			common, first = strings.TrimSuffix(r.text, text), false
 		}
-		for !strings.HasPrefix(indent, common) {
+		for !strings.HasPrefix(r.text, common) {
 			common = common[:len(common)-1]
 		}
 	}
@@ -458,20 +453,18 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
 		return
 	}
-	style := map[diff.Kind]ansi.Style{diff.Added: addedStyle, diff.Removed: removedStyle}[r.kind]
+	style := changeStyles[r.kind]
 	if l.failed {
 		style = printer.DimStyle
 	}
 	text := strings.TrimPrefix(r.text, l.common)
+	if l.folded && len(text) > transcript.LongestLine {
+		text = text[:transcript.LongestLine] + "…"
+	}
+	text = tidyLine(text)
 	from, to := 0, 0 // what is bold
 	if p.Colour && r.pair != "" && len(r.text)+len(r.pair) < transcript.LongestLine {
-		text = tidyLine(text)
 		from, to = changed(text, tidyLine(strings.TrimPrefix(r.pair, l.common)))
-	} else {
-		if l.folded && len(text) > transcript.LongestLine {
-			text = text[:transcript.LongestLine] + "…"
-		}
-		text = tidyLine(text)
 	}
 	width := nothingToWrap
 	if p.Width > 0 {
@@ -483,11 +476,7 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		last := &parts[diffRows-1]
 		*last = terminal.Clip(*last+"……", width)
 	}
-	number, sign := "", string(r.kind)
-	if gutter > 0 && r.number > 0 {
-		number = strconv.Itoa(r.number)
-	}
-	at := 0
+	number, sign, at := human.When(gutter > 0 && r.number > 0, strconv.Itoa(r.number)), string(r.kind), 0
 	for _, part := range parts {
 		s := strings.TrimRight(part, " ")
 		a, b := min(max(from-at, 0), len(s)), min(max(to-at, 0), len(s))

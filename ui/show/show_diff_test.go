@@ -13,6 +13,7 @@ import (
 
 	"pigrep/internal/diff"
 	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
 )
 
@@ -203,10 +204,10 @@ func TestFoldKeepsTheHit(t *testing.T) {
 	}
 	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
 	for _, mark := range []string{"line 0", "line 77", "line 499"} {
-		p := &showText{Text: &printer.Text{}, s: &Show{}, out: &strings.Builder{}}
-		p.diff(diff.Of(call), "", 10, false, []string{strings.ToUpper(mark)})
+		p := &showText{Text: &printer.Text{}, s: &Show{Marks: map[int][]string{7: {strings.ToUpper(mark)}}}, out: &strings.Builder{}}
+		p.diff(&entry.Entry{Index: 7}, diff.Of(call), "", false)
 		out := p.out.String()
-		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != 10 {
+		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != writeLines {
 			t.Errorf("for %q:\n%s", mark, out)
 		}
 		hidden := 0
@@ -217,8 +218,8 @@ func TestFoldKeepsTheHit(t *testing.T) {
 			}
 			hidden += n
 		}
-		if hidden != 490 {
-			t.Errorf("for %q %d lines are hidden, want 490:\n%s", mark, hidden, out)
+		if hidden != 500-writeLines {
+			t.Errorf("for %q %d lines are hidden, want %d:\n%s", mark, hidden, 500-writeLines, out)
 		}
 	}
 }
