@@ -211,26 +211,22 @@ type names struct {
 // Usage draws the rows of usage: over time if they are grouped by a period first, else as a
 // ranking. It draws the cost, or the tokens where no cost is known.
 func Usage(t *audit.UsageTable, home string) *Chart {
-	unit, title := Dollars, "Cost"
 	if t.Total.Cost == 0 {
-		unit, title = Tokens, "Tokens"
+		return UsedTokens(t, home)
 	}
-	return usage(t, home, unit, title)
+	c := newRows(names{t.By, home}, t.Rows, usageKey, []string{""}, func(r *audit.UsageRow, _ int) float64 { return r.Cost })
+	c.Unit, c.Title = Dollars, "Cost"+c.Title
+	return c
 }
 
 // UsedTokens is Usage for tokens, whether or not a cost is known.
-func UsedTokens(t *audit.UsageTable, home string) *Chart { return usage(t, home, Tokens, "Tokens") }
-
-func usage(t *audit.UsageTable, home string, unit Unit, title string) *Chart {
-	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, []string{""}, func(i, _ int) float64 {
-		if unit == Tokens {
-			return float64(t.Rows[i].Tokens)
-		}
-		return t.Rows[i].Cost
-	})
-	c.Unit, c.Title = unit, title+c.Title
+func UsedTokens(t *audit.UsageTable, home string) *Chart {
+	c := newRows(names{t.By, home}, t.Rows, usageKey, []string{""}, func(r *audit.UsageRow, _ int) float64 { return float64(r.Tokens) })
+	c.Unit, c.Title = Tokens, "Tokens"+c.Title
 	return c
 }
+
+func usageKey(r *audit.UsageRow) *audit.Key { return &r.Key }
 
 // Tools draws the rows of tools: calls over time if they are grouped by a period first,
 // else a ranking. Where there is room for it, failed calls have a colour of their own.
@@ -239,8 +235,7 @@ func Tools(t *audit.ToolTable, home string) *Chart {
 	if len(t.By) > 1 && isPeriod(t.By[0]) {
 		parts = []string{""}
 	}
-	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, parts, func(i, part int) float64 {
-		r := &t.Rows[i]
+	c := newRows(names{t.By, home}, t.Rows, func(r *audit.ToolRow) *audit.Key { return &r.Key }, parts, func(r *audit.ToolRow, part int) float64 {
 		failed := min(r.Errors, r.Calls)
 		switch {
 		case part == 1:
@@ -259,25 +254,25 @@ func Tools(t *audit.ToolTable, home string) *Chart {
 
 // newRows returns a chart of the rows of a table. Each row has a value for each of the
 // parts. There is only one part if the series are values of a dimension.
-func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value func(row, part int) float64) *Chart {
+func newRows[T any](n names, rows []T, key func(*T) *audit.Key, parts []string, value func(row *T, part int) float64) *Chart {
 	c, period := &Chart{Kind: Ranking, Head: n.by[0]}, n.by[0]
 	c.Title = " by " + strings.Join(n.by, " and ")
 	if isPeriod(period) {
 		c.Kind = Bars
 		periods := make(map[string]bool)
 		for i := range rows {
-			periods[n.value(key(i), period)] = true
+			periods[n.value(key(&rows[i]), period)] = true
 		}
 		c.Labels = filled(slices.Sorted(maps.Keys(periods)))
 		n.by = n.by[1:]
 	} else {
 		for i := range rows {
-			c.Labels = append(c.Labels, n.of(key(i)))
+			c.Labels = append(c.Labels, n.of(key(&rows[i])))
 		}
 	}
 	series := make(map[string]int)
 	for i := range rows {
-		k, at := key(i), i
+		k, at := key(&rows[i]), i
 		if c.Kind == Bars {
 			at, _ = slices.BinarySearch(c.Labels, n.value(k, period))
 		}
@@ -291,7 +286,7 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 				series[name] = s
 				c.Series = append(c.Series, Series{Name: name, Values: make([]float64, len(c.Labels))})
 			}
-			c.Series[s].Values[at] += value(i, part)
+			c.Series[s].Values[at] += value(&rows[i], part)
 		}
 	}
 	if c.Kind == Ranking {

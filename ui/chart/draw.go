@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"pigrep/internal/human"
@@ -97,18 +96,17 @@ func (c *Chart) draw() (*drawing, error) {
 		return nil, err
 	}
 	d := &drawing{Chart: c, Width: "100%", Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Table: c.table()}
+	d.Class = human.When(c.Kind != Ranking, "axis")
 	switch c.Kind {
 	case Bars:
-		d.Class = "axis"
 		d.bars()
 	case Calendar:
-		d.Class = "axis"
 		d.calendar()
 	case Ranking:
 		d.ranking()
 	}
 	d.Height = d.Plot + len(d.Legend)*legendHeight
-	if c.Kind == Calendar {
+	if c.Kind == Calendar { // its legend is one line
 		d.Height = d.Plot + legendHeight
 	}
 	return d, nil
@@ -134,13 +132,11 @@ func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // title describes the value of a label in a series.
 func (c *Chart) title(label, series int, most float64) string {
-	s := longLabel(c.Labels[label])
-	sum := c.sum(label)
-	value := c.Unit.text(c.Series[series].Values[label], most)
+	s, value := longLabel(c.Labels[label]), c.Unit.text(c.Series[series].Values[label], most)
 	if len(c.Series) == 1 {
 		return s + ": " + value
 	}
-	return s + " · " + clean(c.Series[series].Name) + ": " + value + " of " + c.Unit.text(sum, most)
+	return s + " · " + clean(c.Series[series].Name) + ": " + value + " of " + c.Unit.text(c.sum(label), most)
 }
 
 func (c *Chart) link(label int) string {
@@ -226,10 +222,8 @@ func (d *drawing) periods(y float64) {
 		if i >= every {
 			before = d.Labels[i-every]
 		}
-		if i/every%2 == 1 && len(d.Labels) > mostTicks/2 {
-			class += " minor"
-		}
-		d.Texts = append(d.Texts, text{percent(middle), pixels(y), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
+		class = human.Joined(" ", class, human.When(i/every%2 == 1 && len(d.Labels) > mostTicks/2, "minor"))
+		d.Texts = append(d.Texts, text{percent(middle), pixels(y), class, clean(shortLabel(d.Labels[i], before))})
 	}
 }
 
@@ -309,11 +303,7 @@ func (d *drawing) calendar() {
 			at := t.YearDay() - 1 + before
 			x, row := float64(at/7)/columns, at%7
 			if t.Day() == 1 {
-				class := "month"
-				if t.Month()%2 == 0 {
-					class += " minor"
-				}
-				d.Texts = append(d.Texts, text{percent(x), pixels(top + 12), class, t.Format("Jan")})
+				d.Texts = append(d.Texts, text{percent(x), pixels(top + 12), "month" + human.When(t.Month()%2 == 0, " minor"), t.Format("Jan")})
 			}
 			m := mark{X: percent(x), Y: pixels(top + 20 + float64(row*cellHeight)), Width: percent(0.84 / columns), Height: strconv.Itoa(cellHeight - 2), Class: "l0"}
 			i, used := days[t.Format(time.DateOnly)]

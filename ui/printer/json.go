@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -267,12 +266,12 @@ func EscapeHidden(data []byte) []byte {
 	}
 	escaped := make([]byte, 0, len(data)+64)
 	for _, r := range string(data) {
-		if high, low := utf16.EncodeRune(r); hidden(r) && high != unicode.ReplacementChar {
-			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
-		} else if hidden(r) {
-			escaped = fmt.Appendf(escaped, `\u%04x`, r)
-		} else {
+		if !hidden(r) {
 			escaped = utf8.AppendRune(escaped, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
 		}
 	}
 	return escaped
