@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
@@ -215,36 +216,18 @@ func touchSheet(rows []audit.TouchRow, layout Layout) table {
 // first. The column ENTRY is what show takes.
 func (t *Text) touches(rows []audit.TouchRow) {
 	type row = audit.TouchRow
-	var paths []string // of the sessions, in their order
-	ofSession := make(map[string][]row)
-	for _, r := range rows {
-		if ofSession[r.SessionPath] == nil {
-			paths = append(paths, r.SessionPath)
-		}
-		ofSession[r.SessionPath] = append(ofSession[r.SessionPath], r)
-	}
 	differ := slices.ContainsFunc(rows, func(r row) bool { return r.Path != rows[0].Path })
 	columns := append(groupColumns(t.Layout, func(r *row) (session.Time, *session.EntryPlace, int64) {
 		return r.Timestamp, &r.EntryPlace, r.Offset
 	}), []sheetColumn[row]{
-		{column{Title: "ACTION", Width: 7}, func(r *row) cell {
-			if r.Action == "other" && r.Tool != "" {
-				return textCell(r.Tool)
-			}
-			return textCell(r.Action)
-		}},
+		{column{Title: "ACTION", Width: 7}, func(r *row) cell { return textCell(cmp.Or(human.When(r.Action == "other", r.Tool), r.Action)) }},
 		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Title: human.When(differ, "FILE"), Flex: true, Left: true}, func(r *row) cell { return t.pathCell(r.Path) }},
 	}...)
-	if differ {
-		columns = append(columns, sheetColumn[row]{column{Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return t.pathCell(r.Path) }})
-	}
-	for i, path := range paths {
-		list := ofSession[path]
-		if i > 0 {
-			t.Print("\n")
-		}
+	for i, list := range grouped(rows, func(r *row) string { return r.SessionPath }) {
+		t.Print(human.When(i > 0, "\n"))
 		last := &list[0]
-		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Host, last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
+		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Host, last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.sessionID(last.SessionID, last.SessionPath))
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
 }
@@ -335,7 +318,7 @@ func projectName(dir string) string {
 // of commands in the text; 0 means no limit.
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
-	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]bool), limit: limit}
+	g := &ruleGroups{others: make(map[string]bool), limit: limit}
 	a.write = func(t *Text) int {
 		t.Fail(l.Each(ctx, g.add))
 		t.ruleGroups(g)
@@ -347,8 +330,7 @@ func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Lay
 
 // ruleGroups is the calls that match rules, by rule.
 type ruleGroups struct {
-	rules    []audit.RuleMatch // of the groups
-	rows     map[string][]audit.CallRow
+	rows     []audit.CallRow
 	others   map[string]bool // the tools of calls that run no command
 	limit    int
 	all      int
@@ -364,20 +346,26 @@ func (g *ruleGroups) add(r *audit.CallRow) error {
 	if g.commands++; g.limit > 0 && g.commands > g.limit {
 		return nil
 	}
-	m := r.Matches[0]
-	if g.rows[m.Rule] == nil {
-		g.rules = append(g.rules, m)
-	}
-	g.rows[m.Rule] = append(g.rows[m.Rule], *r)
+	g.rows = append(g.rows, *r)
 	return nil
 }
 
-func (g *ruleGroups) closing() string {
-	listed := 0
-	for _, rows := range g.rows {
-		listed += len(rows)
+// grouped returns the rows by their keys, in the order of the first row of each.
+func grouped[T any](rows []T, key func(*T) string) (groups [][]T) {
+	at := make(map[string]int)
+	for i := range rows {
+		k := key(&rows[i])
+		if _, seen := at[k]; !seen {
+			at[k] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], rows[i])
 	}
-	line := shown(listed, g.commands, "command", "commands")
+	return groups
+}
+
+func (g *ruleGroups) closing() string {
+	line := shown(len(g.rows), g.commands, "command", "commands")
 	if others := g.all - g.commands; others > 0 {
 		tools := strings.Join(slices.Sorted(maps.Keys(g.others)), ", ")
 		line += "; " + human.Plural(others, "call of "+tools+" is", "calls of "+tools+" are") + " also risky: pigrep tools calls --risky"
@@ -394,8 +382,9 @@ func (t *Text) ruleGroups(g *ruleGroups) {
 		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},
 	}...)
-	for i, m := range audit.BySeverity(g.rules) {
-		rows := g.rows[m.Rule]
+	groups := grouped(g.rows, func(r *row) string { return r.Matches[0].Rule })
+	for i, m := range audit.BySeverity(lists.Map(groups, func(rows []row) audit.RuleMatch { return rows[0].Matches[0] })) {
+		rows := groups[slices.IndexFunc(groups, func(rows []row) bool { return rows[0].Matches[0].Rule == m.Rule })]
 		facts := t.Dim("· " + m.Severity + " · " + human.Plural(len(rows), "command", "commands"))
 		t.Print(human.When(i > 0, "\n"), t.Style(TitleStyle, m.Rule), " ", facts, "\n")
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(rows), finish: func(r *row, to *sheetRow) {
