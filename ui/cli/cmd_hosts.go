@@ -143,20 +143,17 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 			}
 			return &host{&asking.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
 		},
-		Problem: answerProblem,
+		Problem: func(ctx context.Context, err error) *remote.Error {
+			if err = grepProblem(ctx, err); err != nil {
+				err = asking.Problem(ctx, err)
+			}
+			if p, ok := errors.AsType[*problem.Error](err); ok {
+				return &remote.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
+			}
+			return &remote.Error{Code: problem.CodeIO, Message: err.Error()}
+		},
 	}
 	return server.Serve(ctx, a.Streams.In, a.Streams.Out)
-}
-
-// answerProblem turns an error into one for the other machine.
-func answerProblem(ctx context.Context, err error) *remote.Error {
-	if err = grepProblem(ctx, err); err != nil {
-		err = asking.Problem(ctx, err)
-	}
-	if p, ok := errors.AsType[*problem.Error](err); ok {
-		return &remote.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
-	}
-	return &remote.Error{Code: problem.CodeIO, Message: err.Error()}
 }
 
 type host struct{ *asking.Opening }

@@ -15,6 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
@@ -90,10 +91,7 @@ func (o *remoteOptions) tell(a *app.App, facts any, lines ...string) error {
 	if err != nil {
 		return err
 	}
-	for i := range lines {
-		lines[i] = terminal.Clean(lines[i])
-	}
-	return out.Print(&printer.Told{Command: "remote", Lines: lines, Facts: facts})
+	return out.Print(&printer.Told{Command: "remote", Lines: lists.Map(lines, terminal.Clean), Facts: facts})
 }
 
 func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string) error {
@@ -372,7 +370,10 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 	}
 	push.Vanished = func(path string) bool {
 		_, err := os.Lstat(path)
-		return errors.Is(err, fs.ErrNotExist) && vanished(q, path)
+		return errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(q.Roots, func(r adapter.Root) bool { // it is still looked at
+			_, err := os.Stat(r.Path)
+			return err == nil && strings.HasPrefix(path, strings.TrimRight(r.Path, `/\`)+string(os.PathSeparator))
+		})
 	}
 	end := func() {}
 	if a := q.App; a.Streams.ErrTTY && !a.Quiet {
@@ -410,16 +411,6 @@ func fingerprint(list []session.Summary) uint64 {
 		fmt.Fprintln(hash, s.Path, s.Size, s.Mtime, s.Name)
 	}
 	return hash.Sum64()
-}
-
-// vanished reports whether the directory of a session file that is gone is still looked at.
-func vanished(q *asking.Command, path string) bool {
-	for _, r := range q.Roots {
-		if _, err := os.Stat(r.Path); err == nil && strings.HasPrefix(path, strings.TrimRight(r.Path, `/\`)+string(os.PathSeparator)) {
-			return true
-		}
-	}
-	return false
 }
 
 // chosen returns the session files that pass the filters, those first that were changed last. A

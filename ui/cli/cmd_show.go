@@ -495,7 +495,9 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	if o.Open && o.Output == "" {
-		o.Output, o.Force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.Format)), true, output.FindOwn
+		// The same name each time, so that these pages do not pile up.
+		name := "pigrep-" + strings.ReplaceAll(session.BaseName(content.Logical(o.target)), ":", "-") + "." + o.Format
+		o.Output, o.Force, o.find = filepath.Join(a.TempDir, name), true, output.FindOwn
 	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
@@ -549,23 +551,19 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	if o.toStdout() {
 		return write(stdout)
 	}
-	out, err := o.findFile(a.Absolute(o.Output))
-	if err != nil {
-		return err
-	}
-	return output.Write(ctx, out, write)
-}
-
-func (o *exportOptions) findFile(path string) (*files.Output, error) {
 	find := output.Find
 	if o.find != nil {
 		find = o.find
 	}
+	path := a.Absolute(o.Output)
 	out, err := find(path, o.Force)
 	if err == nil && o.Open {
 		err = output.Need("--open", path, out)
 	}
-	return out, err
+	if err != nil {
+		return err
+	}
+	return output.Write(ctx, out, write)
 }
 
 // page is the conversation as HTML. It has all branches unless one was chosen.
@@ -582,11 +580,4 @@ func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.Sess
 		p.Steps = t.Steps()
 	}
 	return p
-}
-
-// temporaryName is the name of the page that --open writes without FILE: the same each time,
-// so that these pages do not pile up.
-func temporaryName(target, format string) string {
-	name := session.BaseName(content.Logical(target))
-	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
 }

@@ -171,7 +171,11 @@ func (b *webBackend) options(o *webOptions) web.Options {
 			},
 			Audits: b.audits, Open: b.openPage, Command: b.command, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
 		},
-		Redact: o.Redact, Idle: o.Idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
+		Redact: o.Redact, Idle: o.Idle, Now: a.Now, Zone: a.Zone(), Home: a.Home,
+		Foreign: func(c net.Conn) bool {
+			from, ok := c.RemoteAddr().(*net.TCPAddr)
+			return ok && system.OfAnotherUser(from.Port)
+		},
 	}
 	if b.Hosts != nil {
 		options.Hosts = func(ctx context.Context) *printer.Hosts { return hostRows(ctx, a, b.Hosts.Clients, true) }
@@ -382,12 +386,4 @@ func (b *webBackend) follow(ctx context.Context, report func(web.State)) {
 		}
 		report(state)
 	})
-}
-
-func foreign(c net.Conn) bool {
-	remote, ok := c.RemoteAddr().(*net.TCPAddr)
-	if !ok {
-		return false
-	}
-	return system.OfAnotherUser(remote.Port)
 }

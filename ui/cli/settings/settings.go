@@ -296,11 +296,13 @@ func Read(a *app.App, root func() *cobra.Command) (*File, error) {
 	if path == "" {
 		return file, nil
 	}
-	read := os.ReadFile
-	if !named {
-		read = readUnnamed
+	var data []byte
+	info, err := os.Stat(path)
+	if err == nil && !named && info.Mode()&fs.ModeNamedPipe != 0 { // it would block every command
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a named pipe")}
+	} else {
+		data, err = os.ReadFile(path)
 	}
-	data, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return file, nil
@@ -314,15 +316,6 @@ func Read(a *app.App, root func() *cobra.Command) (*File, error) {
 	file.Exists = true
 	file.said, err = Parse(root(), path, data)
 	return file, err
-}
-
-// readUnnamed reads a file that the user did not name. A named pipe would block every
-// command.
-func readUnnamed(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a named pipe")}
-	}
-	return os.ReadFile(path)
 }
 
 func settingsProblem(path string, line, column int, hint, format string, args ...any) error {
@@ -461,7 +454,9 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 	}
 	if valueName(f) == "DIR" {
 		for i, dir := range at.Values {
-			at.Values[i] = besideFile(path, dir)
+			if dir != "" && !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(dir, "file:") {
+				at.Values[i] = filepath.Join(filepath.Dir(path), dir) // it must not depend on the working directory
+			}
 		}
 	}
 	return at, nil
@@ -491,15 +486,6 @@ func valuesOf(flagType string, value any) (values []string, want string) {
 		return values, ""
 	}
 	return nil, "a list of texts in quotes"
-}
-
-// besideFile resolves a relative path against the directory of the settings file: it
-// must not depend on the working directory.
-func besideFile(file, path string) string {
-	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "file:") {
-		return path
-	}
-	return filepath.Join(filepath.Dir(file), path)
 }
 
 // NearestHint suggests names for an unknown one: the same key in its table, or a similar
