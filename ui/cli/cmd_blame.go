@@ -452,10 +452,10 @@ func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Com
 	dir, path := a.Absolute("."), ""
 	if name != "" {
 		path = a.Absolute(name)
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			dir = path
-		} else if parent := filepath.Dir(path); err == nil || isDirectory(parent) {
-			dir = parent
+		for _, near := range []string{filepath.Dir(path), path} {
+			if info, err := os.Stat(near); err == nil && info.IsDir() {
+				dir = near
+			}
 		}
 	}
 	if _, err := gitText(ctx, a, dir, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
@@ -469,9 +469,4 @@ func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Com
 		return nil, problem.Usagef("", "cannot list the commits of %s: %s", dir, e.message)
 	}
 	return list, err
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -212,7 +212,10 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		out.Scope = string(scopeOf(req.Spec))
 	}
 	if x.Reader != nil {
-		out.Session = headings(x.Reader, o.Redact)
+		title, short := asking.Titles(x.Reader, o.Redact), sessions.NewNaming(x.Reader.Beginnings()).ShortID
+		out.Session = func(m *grep.Match) (string, string) {
+			return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, short(session.Handle(m.SessionID, m.SessionPath)))
+		}
 		asking.Know(&p.Layout, where, x.Reader)
 	}
 	sum := &grep.Summary{}
@@ -315,13 +318,6 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 		}
 	})
 	return cmp.Or(failed, err)
-}
-
-func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string) {
-	title, short := asking.Titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
-	return func(m *grep.Match) (string, string) {
-		return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, short(session.Handle(m.SessionID, m.SessionPath)))
-	}
 }
 
 var tries = map[literal.Try]string{

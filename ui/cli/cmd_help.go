@@ -247,7 +247,13 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 			return problem.ErrNothingFound
 		}
 	}
-	if err := writeSkill(path, out); err != nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+		err = out.Replace(0o644, func(w io.Writer) error {
+			_, err := w.Write(skillText)
+			return err
+		})
+	}
+	if err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where " + to.Label() + " finds skills"}
 	}
 	fmt.Fprintf(a.Out, "wrote %s; %s loads it from the next session on\n", path, to.Label())
@@ -277,16 +283,6 @@ func readSkill(path string) (*files.Output, []byte, error) {
 	out.Overwrite = true
 	had, err := os.ReadFile(out.Path)
 	return out, had, err
-}
-
-func writeSkill(path string, out *files.Output) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return out.Replace(0o644, func(w io.Writer) error {
-		_, err := w.Write(skillText)
-		return err
-	})
 }
 
 // release and commit are the version of a release build and where it was built from, set

@@ -420,7 +420,8 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 	if isTable && slices.Contains(tables, p.key) {
 		return at, nil
 	}
-	if !isTable && isTUIKey(p.key) { // checkTUI checks the rest
+	isTUI := slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(p.key, table+".") })
+	if !isTable && isTUI { // checkTUI checks the rest
 		values, ok := texts(value)
 		if !ok {
 			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", p.key)
@@ -523,10 +524,6 @@ func tuiTables() []string {
 // TUIKeys lists the keys of these tables.
 func TUIKeys() []string {
 	return lists.Map(tui.Choices(), func(c tui.Choice) string { return tuiKey(c.Table, c.Name) })
-}
-
-func isTUIKey(key string) bool {
-	return slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(key, table+".") })
 }
 
 func tuiConfig(values map[string]Value) tui.Config {

@@ -304,12 +304,13 @@ func quotePOSIX(s string) string {
 		}
 	}
 	for i := 0; i < len(s); {
-		r, n := decodeRune(s[i:])
+		r, n := utf8.DecodeRuneInString(s[i:])
+		invalid := r == utf8.RuneError && n == 1
 		switch {
 		case r == '\'':
 			set(false)
 			b.WriteString(`\'`)
-		case r != '\n' && (r < 0 || terminal.Hidden(r)):
+		case r != '\n' && (invalid || terminal.Hidden(r)):
 			// Control characters are written with printf: every sh has it, but not
 			// every sh has $'…'.
 			set(false)
@@ -353,15 +354,6 @@ func quotePowerShell(s string) string {
 		return "(" + quoted + ")"
 	}
 	return b.String()
-}
-
-// decodeRune is utf8.DecodeRuneInString with -1 for invalid UTF-8.
-func decodeRune(s string) (rune, int) {
-	r, n := utf8.DecodeRuneInString(s)
-	if r == utf8.RuneError && n == 1 {
-		return -1, 1
-	}
-	return r, n
 }
 
 // DataDir returns the directory for a user's data that cannot be made again, "" if there is
