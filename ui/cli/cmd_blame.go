@@ -39,9 +39,7 @@ type blameOptions struct {
 	Vimgrep bool
 }
 
-func (o *blameOptions) Fields() []string {
-	return printer.Fields(&printer.Blame{Response: &blame.Response{}})
-}
+func (o *blameOptions) Rows() printer.Answer { return &printer.Blame{Response: &blame.Response{}} }
 
 // takes wants one argument, which an example shows.
 func takes(what, example string) cobra.PositionalArgs {
@@ -193,8 +191,8 @@ type commitOptions struct {
 	pager.Options
 }
 
-func (o *commitOptions) Fields() []string {
-	return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}})
+func (o *commitOptions) Rows() printer.Answer {
+	return &printer.Commits{Response: &blame.CommitResponse{}}
 }
 
 var pullRequest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:#|pull/|pr/)(\d+)$`) })

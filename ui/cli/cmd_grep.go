@@ -62,7 +62,7 @@ func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(grepFlagProblem)
 }
 
-func (o *grepOptions) Fields() []string { return printer.Fields(&printer.Grep{}) }
+func (o *grepOptions) Rows() printer.Answer { return &printer.Grep{} }
 
 // grepFlagProblem is flagProblem for grep, whose patterns may begin with a dash, and which is called
 // with flags of other search tools.

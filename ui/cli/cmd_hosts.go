@@ -38,7 +38,7 @@ type hostsOptions struct {
 	Check        bool
 }
 
-func (o *hostsOptions) Fields() []string { return printer.Fields(&printer.Hosts{}) }
+func (o *hostsOptions) Rows() printer.Answer { return &printer.Hosts{} }
 
 func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) error {
 	out, err := o.Printer(a)

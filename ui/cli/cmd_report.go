@@ -305,11 +305,11 @@ type recapOptions struct {
 	All, Lessons, Markdown bool
 }
 
-func (o *recapOptions) Fields() []string {
+func (o *recapOptions) Rows() printer.Answer {
 	if o.Lessons {
-		return printer.Fields(&printer.Lessons{Response: &recap.Lessons{}})
+		return &printer.Lessons{Response: &recap.Lessons{}}
 	}
-	return printer.Fields(&printer.Recap{Response: &recap.Response{}})
+	return &printer.Recap{Response: &recap.Response{}}
 }
 
 // shownSessions is how many sessions fit on a screen.

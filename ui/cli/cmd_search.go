@@ -58,9 +58,7 @@ func (o *searchOptions) AddFlags(cmd *cobra.Command) {
 	flags.Words(cmd, "sort", rank.SortNames)
 }
 
-func (o *searchOptions) Fields() []string {
-	return printer.Fields(&printer.Search{Response: &search.Response{}})
-}
+func (o *searchOptions) Rows() printer.Answer { return &printer.Search{Response: &search.Response{}} }
 
 // opensTUI reports whether a search without words can open the TUI: it has all flags that
 // were given.
@@ -254,9 +252,7 @@ func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
 	flags.AddHidden(cmd.Flags(), "print0", "", "the same as --null", &o.Null) // its name in find
 }
 
-func (o *sessionsOptions) Fields() []string {
-	return printer.Fields(&printer.Sessions{List: &sessions.Response{}})
-}
+func (o *sessionsOptions) Rows() printer.Answer { return &printer.Sessions{List: &sessions.Response{}} }
 
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
 	o.query = strings.Join(args, " ")
@@ -374,8 +370,8 @@ type similarOptions struct {
 	Limit flags.Number
 }
 
-func (o *similarOptions) Fields() []string {
-	return printer.Fields(&printer.Similar{Response: &similar.Response{}})
+func (o *similarOptions) Rows() printer.Answer {
+	return &printer.Similar{Response: &similar.Response{}}
 }
 
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
@@ -445,9 +441,7 @@ type fixOptions struct {
 	Limit        flags.Number
 }
 
-func (o *fixOptions) Fields() []string {
-	return printer.Fields(&printer.Fix{Response: &fix.Response{}})
-}
+func (o *fixOptions) Rows() printer.Answer { return &printer.Fix{Response: &fix.Response{}} }
 
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
 	o.text = strings.Join(args, " ")

@@ -52,7 +52,7 @@ type Shared struct {
 	JSON, JSONL    bool
 	Color          string
 	Format         string
-	fields         func() []string // that the template may name; nil if they depend on the answer
+	rows           interface{ Rows() printer.Answer } // has the fields that the template may name; nil if they depend on the answer
 	hyperlink      string
 	quiet, Verbose bool
 }
@@ -247,7 +247,11 @@ func (o *Shared) template() (*printer.Template, error) {
 	if o.JSON || o.JSONL {
 		return nil, problem.Usagef("", "--format and --json cannot be combined")
 	}
-	t, err := printer.ParseTemplate(o.Format, o.fields())
+	var fields []string
+	if o.rows != nil {
+		fields = printer.Fields(o.rows.Rows())
+	}
+	t, err := printer.ParseTemplate(o.Format, fields)
 	return t, FormatProblem(err)
 }
 
@@ -306,8 +310,8 @@ func AddHidden(flags *pflag.FlagSet, name, short, usage string, variable any) {
 // Define defines the flags of a command. Its own are those of a text, as help shows them: their names, the
 // name of the value, two spaces, and what they mean. Further lines of that are as much indented. The
 // value of --per-session is the field PerSession of the options, a pointer to a struct. The shared flags
-// are those that tags of the field Shared name: takes, and ignores for those without effect. Fields are
-// those of a row, for --format.
+// are those that tags of the field Shared name: takes, and ignores for those without effect. Options may
+// have Rows: an answer with the columns that --format can name.
 func Define(cmd *cobra.Command, text string, options any) {
 	const meaning = "\n                          "
 	values := reflect.ValueOf(options).Elem()
@@ -320,10 +324,7 @@ func Define(cmd *cobra.Command, text string, options any) {
 	}
 	field, _ := values.Type().FieldByName("Shared")
 	shared := values.FieldByIndex(field.Index).Addr().Interface().(*Shared)
-	shared.fields = func() []string { return nil }
-	if rows, ok := options.(interface{ Fields() []string }); ok {
-		shared.fields = rows.Fields
-	}
+	shared.rows, _ = options.(interface{ Rows() printer.Answer })
 	shared.Add(cmd, field.Tag.Get("takes"))
 	Ignore(cmd, field.Tag.Get("ignores"))
 }
