@@ -103,19 +103,14 @@ func (v *callView) command(x *writer, command string) {
 	text := strings.Trim(visible([]byte(command)), "\n ")
 	line, rest, _ := strings.Cut(text, "\n")
 	v.run, v.Sign, v.Summary = command, "$", clip(line)
-	if rest != "" {
-		v.Summary += " …"
-	}
+	v.Summary += human.When(rest != "", " …")
 	if v.Summary != text {
 		v.Code = v.code(x, "bash", []byte(command))
 	}
 }
 
 func clip(s string) string {
-	if len(s) <= summaryWidth {
-		return s
-	}
-	return strings.ToValidUTF8(s[:summaryWidth], "") + "…"
+	return session.Cut(s, summaryWidth) + human.When(len(s) > summaryWidth, "…")
 }
 
 // newShell is a command of the user.

@@ -398,17 +398,12 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 
 // summary counts what is in the index; whole says that no entry was left out.
 func (x *index) summary(whole, partial bool) string {
-	var parts []string
-	if n := len(x.prompts); n > 0 || whole {
-		parts = append(parts, human.Plural(n, "prompt", "prompts"))
+	prompts := human.Some(len(x.prompts), "prompt", "prompts")
+	if whole {
+		prompts = human.Plural(len(x.prompts), "prompt", "prompts")
 	}
-	if n := len(x.branches); n > 0 {
-		parts = append(parts, human.Plural(n, "other branch", "other branches"))
-	}
-	if partial {
-		parts = append(parts, "the nearest listed")
-	}
-	return cmp.Or(strings.Join(parts, ", "), "Index")
+	branches := human.Some(len(x.branches), "other branch", "other branches")
+	return cmp.Or(human.Joined(", ", prompts, branches, human.When(partial, "the nearest listed")), "Index")
 }
 
 // landmarks returns the steps that the index lists, and the first step of each branch by the
@@ -464,4 +459,4 @@ func indexText(e *entry.Entry) string {
 }
 
 // start returns enough of a text to fill a line of the index.
-func start(s string) string { return strings.ToValidUTF8(s[:min(len(s), 4*maxIndexText)], "") }
+func start(s string) string { return session.Cut(s, 4*maxIndexText) }

@@ -307,7 +307,7 @@ func (m *Model) valueChoices(menu *menu) []choice {
 			if n.Total == 0 && n.Looser() > 0 {
 				hits = human.Number(n.Looser()) + " looser"
 			}
-			c.note = strings.TrimPrefix(c.note+" · "+hits, " · ")
+			c.note = human.Joined(" · ", c.note, hits)
 			c.none = n.Total == 0 && n.Looser() == 0
 		} else if c.note == "" && f.Count > 0 && m.isEmpty() {
 			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
@@ -490,10 +490,7 @@ func (m *Model) dropping(filter string) (what, action string) {
 
 // elsewhere says how many hits there are without a filter; "" if none.
 func (m *Model) elsewhere() string {
-	whole := ""
-	if len(m.results.rows) > 0 {
-		whole = " with every word"
-	}
+	whole := human.When(len(m.results.rows) > 0, " with every word")
 	var list []string
 	for i, r := range m.search.found.Removed {
 		n := human.Number(r.Hits)

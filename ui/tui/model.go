@@ -203,8 +203,8 @@ func (m *Model) complain(err error) {
 
 func complaint(err error) message {
 	text := err.Error()
-	if h, ok := errors.AsType[Hint](err); ok && h.HintText() != "" {
-		text += " — " + h.HintText()
+	if h, ok := errors.AsType[Hint](err); ok {
+		text = human.Joined(" — ", text, h.HintText())
 	}
 	return message{text: text, bad: true}
 }

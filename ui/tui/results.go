@@ -341,25 +341,15 @@ func (g *group) facts(v view, width int) string {
 	if width < leastFacts {
 		return ""
 	}
-	var facts []string
-	if badge := human.Badge(g.Host, g.Agent, v.agents, g.Kept); badge != "" {
-		facts = append(facts, terminal.Clean(badge))
-	}
-	if g.Subagent {
-		facts = append(facts, "subagent")
-	}
-	if !g.Modified.IsZero() {
-		facts = append(facts, human.Age(v.now, g.Modified.Time))
-	}
+	count := human.Plural(g.Messages, "message", "messages")
 	switch {
 	case g.Hits > 0:
-		facts = append(facts, human.Plural(g.Hits, "hit", "hits"))
+		count = human.Plural(g.Hits, "hit", "hits")
 	case g.Looser > 0:
-		facts = append(facts, fmt.Sprintf("%s looser", human.Number(g.Looser)))
-	default:
-		facts = append(facts, human.Plural(g.Messages, "message", "messages"))
+		count = human.Number(g.Looser) + " looser"
 	}
-	rest := strings.Join(facts, " · ")
+	badge := terminal.Clean(human.Badge(g.Host, g.Agent, v.agents, g.Kept))
+	rest := human.Joined(" · ", badge, human.When(g.Subagent, "subagent"), human.Age(v.now, g.Modified.Time), count)
 	room := width - terminal.Width(rest) - 3 // without " · "
 	dir := terminal.ClipPath(terminal.Clean(human.Path(g.CWD, v.home)), max(1, room))
 	if dir != "" && (!strings.HasPrefix(dir, "…") || strings.ContainsAny(dir, `/\`)) {

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/human"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -175,10 +176,7 @@ func (m *Model) read(msg searched) (groups []group) {
 	textError, isTextError := errors.AsType[*words.TextError](msg.err)
 	switch r := msg.answer; {
 	case isTextError:
-		s.noWord = textError.Reason
-		if textError.Hint != "" {
-			s.noWord += " — " + textError.Hint
-		}
+		s.noWord = human.Joined(" — ", textError.Reason, textError.Hint)
 	case msg.err != nil:
 		s.failed = msg.err
 	case msg.list != nil:

@@ -205,10 +205,7 @@ func (m *Model) previewTitle(v view, width int) string {
 	}
 	right := cmp.Or(p.find.label(), p.hits.label(p))
 	if e := p.reading(); e != nil && width >= placeFrom+2*terminal.Width(right) {
-		if right != "" {
-			right += " · "
-		}
-		right += human.Number(e.Number) + "/" + human.Number(p.page.Total)
+		right = human.Joined(" · ", right, human.Number(e.Number)+"/"+human.Number(p.page.Total))
 	}
 	if right != "" {
 		right = " " + right + " "
@@ -235,11 +232,7 @@ func (m *Model) note() []string {
 	if m.state.Hint != "" {
 		lines = prose.FoldWords(sentence(m.state.Problem)+" "+sentence(m.state.Hint), m.width)
 	}
-	why, there := m.search.why, m.elsewhere()
-	if why != "" && there != "" {
-		why += ". "
-	}
-	if text := why + there; text != "" {
+	if text := human.Joined(". ", m.search.why, m.elsewhere()); text != "" {
 		lines = append(lines, prose.FoldWords(text, m.width)...)
 	}
 	if len(lines) > most {
@@ -337,11 +330,9 @@ func (m *Model) counts(room int) string {
 		parts[5] = m.sortName()
 	}
 	if n := len(m.marked); n > 0 {
-		parts[0] = strings.TrimSuffix(human.Number(n)+" marked · "+parts[0], " · ")
+		parts[0] = human.Joined(" · ", human.Number(n)+" marked", parts[0])
 	}
-	join := func() string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), " · ")
-	}
+	join := func() string { return human.Joined(" · ", parts...) }
 	least := []int{1, 2, 4}
 	if m.state.Archive != "" {
 		least = []int{1, 4, 3, 5}

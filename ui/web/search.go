@@ -313,11 +313,7 @@ func (s *Server) answer(ctx context.Context, q searchParams, redact bool) (*answ
 	}
 	res, err := s.Search(ctx, req)
 	if e, ok := errors.AsType[*words.TextError](err); ok {
-		note := e.Reason
-		if e.Hint != "" {
-			note += "; " + e.Hint
-		}
-		return &answer{Summary: "Nothing to search for", Notes: []string{note}}, nil
+		return &answer{Summary: "Nothing to search for", Notes: []string{human.Joined("; ", e.Reason, e.Hint)}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -392,11 +388,7 @@ func summaryOf(res *search.Response) string {
 	if res.TotalAny == 0 {
 		return "Nothing found"
 	}
-	text := search.Found(res.Counts())
-	if res.Total == 0 {
-		text += ", none with every word"
-	}
-	return text
+	return search.Found(res.Counts()) + human.When(res.Total == 0, ", none with every word")
 }
 
 // looserOf says how many looser hits there are, with a link that lists them if they are not
@@ -561,25 +553,19 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	if why := search.ExplainWords(res.Words, res.Removed, res.DidYouMean, search.Without); why != "" {
 		p.Notes = append(p.Notes, why)
 	}
-	atLeast := ""
-	if !res.TotalIsExact {
-		atLeast = "at least "
-	}
-	p.Summary = atLeast + human.Plural(res.Total, "session", "sessions")
+	p.Summary = human.When(!res.TotalIsExact, "at least ") + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, &res.Index, searchParams{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
+		row := sessionRow{
+			sessionLine: s.sessionLine(&h.SessionHit, &res.Index, searchParams{Text: p.Text, Scope: scope.Default}),
+			Count:       human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8),
+			Forks: human.Some(h.SessionHit.Forks, "fork", "forks"), Subagents: human.Some(h.Subagents, "subagent", "subagents"),
+		}
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}
 		if h.Cost > 0 {
 			row.Cost = html.Money(h.Cost)
-		}
-		if h.SessionHit.Forks > 0 {
-			row.Forks = human.Plural(h.SessionHit.Forks, "fork", "forks")
-		}
-		if h.Subagents > 0 {
-			row.Subagents = human.Plural(h.Subagents, "subagent", "subagents")
 		}
 		p.Rows = append(p.Rows, row)
 	}
