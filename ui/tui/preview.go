@@ -579,11 +579,11 @@ func (p *preview) marked(v view, start, end int) []string {
 			if p.find.text() != "" && p.isHeading(i) {
 				break
 			}
+			style := look
 			if at := p.find.mark; at != nil && *at == (cell{i, s.from}) {
-				ranges = append(ranges, lipgloss.NewRange(s.from, s.to, v.current))
-				continue
+				style = v.current
 			}
-			ranges = append(ranges, lipgloss.NewRange(s.from, s.to, look))
+			ranges = append(ranges, lipgloss.NewRange(s.from, s.to, style))
 		}
 		lines = append(lines, lipgloss.StyleRanges(p.page.Lines[i].Text, ranges...))
 	}

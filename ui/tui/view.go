@@ -170,22 +170,15 @@ func (m *Model) list(v view, width, height int) []string {
 	case s.shown == "":
 		text = []string{m.noSessions()}
 	default:
-		text = append(text, "Nothing found in "+m.within()+".")
-		if s.why != "" {
-			text = append(text, s.why+".")
-		}
-		if mean := s.found.DidYouMean; mean != "" {
-			text = append(text, "Did you mean "+quoted(mean)+"? Enter searches for it.")
-		}
-		for _, w := range s.found.Warnings {
-			text = append(text, sentence(w))
-		}
-		if there := m.elsewhere(); there != "" {
-			text = append(text, there)
-		}
+		mean := s.found.DidYouMean
+		text = []string{"Nothing found in " + m.within() + ".", human.When(s.why != "", s.why+"."), human.When(mean != "", "Did you mean "+quoted(mean)+"? Enter searches for it.")}
+		text = append(append(text, lists.Map(s.found.Warnings, sentence)...), m.elsewhere())
 	}
 	var lines []string
 	for _, t := range text {
+		if t == "" {
+			continue
+		}
 		for _, line := range prose.FoldWords(terminal.Clean(t), max(1, width-4)) {
 			lines = append(lines, "  "+v.dim.Render(line))
 		}

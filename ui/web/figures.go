@@ -62,29 +62,26 @@ func (s *Server) offer(r *http.Request, f *filterForm, v url.Values) error {
 // sectionsOf computes the sections of a page.
 type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
 
+// figures is the handler of a page with sections.
 func figures(title string, sections sectionsOf) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
-		return s.showFigures(w, r, title, sections)
+		v := s.filters(r)
+		p := &figuresPage{filterForm: filterForm{Since: v.Get("since"), Until: v.Get("until")}, Path: r.URL.Path}
+		if r.URL.RawQuery != "" {
+			p.All = r.URL.Path
+		}
+		req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
+		var err error
+		if req.Spec, err = s.spec(v, filter.Since, filter.Until, filter.Agent, filter.Project, filter.Model); err != nil {
+			p.Problem = err.Error()
+		} else if p.Sections, err = s.sections(r, v, req, sections); err != nil {
+			return err
+		}
+		if err := s.offer(r, &p.filterForm, v); err != nil {
+			return err
+		}
+		return s.show(w, r, "figures", title, p)
 	}
-}
-
-func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title string, sections sectionsOf) error {
-	v := s.filters(r)
-	p := &figuresPage{filterForm: filterForm{Since: v.Get("since"), Until: v.Get("until")}, Path: r.URL.Path}
-	if r.URL.RawQuery != "" {
-		p.All = r.URL.Path
-	}
-	req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
-	var err error
-	if req.Spec, err = s.spec(v, filter.Since, filter.Until, filter.Agent, filter.Project, filter.Model); err != nil {
-		p.Problem = err.Error()
-	} else if p.Sections, err = s.sections(r, v, req, sections); err != nil {
-		return err
-	}
-	if err := s.offer(r, &p.filterForm, v); err != nil {
-		return err
-	}
-	return s.show(w, r, "figures", title, p)
 }
 
 // filters are the parameters of a request. An address that names no agents, not even any, is

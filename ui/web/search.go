@@ -308,8 +308,15 @@ func (s *Server) request(q searchParams, redact bool) search.Request {
 
 func (s *Server) answer(ctx context.Context, q searchParams, redact bool) (*answer, error) {
 	req := s.request(q, redact)
-	if q.Text == "" {
-		return s.latest(ctx, q, req)
+	if q.Text == "" { // the latest sessions
+		list := sessions.FromSearch(req)
+		list.Limit = max(list.Limit, latestLimit)
+		list.Scope = "" // a scope selects text, and there is no text to search for
+		res, err := s.Sessions(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		return s.listed(q, res), nil
 	}
 	res, err := s.Search(ctx, req)
 	if e, ok := errors.AsType[*words.TextError](err); ok {
@@ -357,18 +364,6 @@ func (q searchParams) more() string {
 	}
 	q.Limit = min(3*q.Limit, mostLimit)
 	return q.Address()
-}
-
-// latest answers an empty query with the latest sessions.
-func (s *Server) latest(ctx context.Context, q searchParams, req search.Request) (*answer, error) {
-	list := sessions.FromSearch(req)
-	list.Limit = max(list.Limit, latestLimit)
-	list.Scope = "" // a scope selects text, and there is no text to search for
-	res, err := s.Sessions(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	return s.listed(q, res), nil
 }
 
 // listed shows the latest sessions.
