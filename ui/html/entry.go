@@ -360,7 +360,6 @@ const (
 	hitClass  = " hit"
 )
 
-// flush writes what is held back.
 func (x *writer) flush() {
 	for _, c := range x.calls {
 		c.Notes = append(c.Notes, note{Text: "no result"})

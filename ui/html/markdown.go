@@ -93,7 +93,6 @@ func (d *prose) enter(m markdown.Margin, isText bool) (goesOn bool) {
 	return false
 }
 
-// item begins an item of a list.
 func (d *prose) item(mark markdown.Mark, inList func() bool) {
 	const nested = 2 // columns from which on a list is within an item
 	tag, begin := "ul", "<ul>"
@@ -228,7 +227,6 @@ func (d *prose) link(text []markdown.Run, said bool) {
 
 func escaped(text string) string { return template.HTMLEscapeString(visible([]byte(text))) }
 
-// run writes text in its style.
 func (d *prose) run(r markdown.Run) {
 	end := ""
 	for _, s := range []struct {

@@ -331,7 +331,6 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
 
-// goHit moves by n hits from the current entry.
 func (m *Model) goHit(n int) tea.Cmd {
 	p := &m.preview
 	t := &p.hits

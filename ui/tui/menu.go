@@ -416,7 +416,6 @@ func (m *Model) narrow(r search.Request) search.Request {
 	return r
 }
 
-// flip turns a toggle on or off.
 func (m *Model) flip(toggle *bool) tea.Cmd {
 	*toggle = !*toggle
 	return m.changed()

@@ -288,7 +288,6 @@ func (m *Model) selectedByUser() tea.Cmd {
 	return m.selected()
 }
 
-// selected reacts to a change of the selection.
 func (m *Model) selected() tea.Cmd {
 	return tea.Batch(m.showPreview(), m.searchMore())
 }
@@ -374,7 +373,6 @@ func (m *Model) nextScope() tea.Cmd {
 	return m.changed()
 }
 
-// scope returns the current scope.
 func (m *Model) scope() scope.Scope { return scopeOf(m.request) }
 
 func scopeOf(r search.Request) scope.Scope {

@@ -316,7 +316,6 @@ func (p *preview) clamp() {
 	}
 }
 
-// scroll scrolls by n lines.
 func (p *preview) scroll(n int) {
 	before := p.top
 	p.top += n
@@ -364,7 +363,6 @@ func (p *preview) click(y int) {
 	}
 }
 
-// nextEntry moves n entries from the current one.
 func (p *preview) nextEntry(n int) {
 	if p.page == nil {
 		return
@@ -408,7 +406,6 @@ func (p *preview) askAround(at int) {
 	p.ask(want)
 }
 
-// jump goes to the start or the end of the conversation.
 func (p *preview) jump(at int) {
 	if p.page == nil {
 		return
@@ -448,7 +445,6 @@ func (p *preview) isOpen() bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(e Entry) bool { return !e.Open })
 }
 
-// toggleFold unfolds or folds the current entry.
 func (p *preview) toggleFold() {
 	list, open := p.foldable(), p.isOpen()
 	want := p.want

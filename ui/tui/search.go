@@ -255,7 +255,6 @@ func (m *Model) load() tea.Cmd {
 	})
 }
 
-// previewed shows a part of a conversation.
 func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	p := &m.preview
 	switch {

@@ -577,7 +577,6 @@ func (m *Model) goTo(at Place, marks []string) tea.Cmd {
 	return m.load()
 }
 
-// toggleFold folds or unfolds the entry that is read.
 func (m *Model) toggleFold() tea.Cmd {
 	list := m.preview.foldable()
 	if len(list) == 0 {
@@ -601,7 +600,6 @@ func (m *Model) folded() {
 	}
 }
 
-// toggleAll folds or unfolds the whole conversation.
 func (m *Model) toggleAll() tea.Cmd {
 	want := m.preview.want
 	want.All, want.Folds = !want.All, ""

@@ -366,7 +366,6 @@ func (q searchParams) more() string {
 	return q.Address()
 }
 
-// listed shows the latest sessions.
 func (s *Server) listed(q searchParams, res *sessions.Response) *answer {
 	x := &answer{Heading: "Latest sessions", Latest: true, Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
@@ -508,7 +507,6 @@ type sessionRow struct {
 // sessionLimit is the number of sessions that the list shows at first.
 const sessionLimit = 100
 
-// showSessions shows the list of sessions, with filters.
 func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	v := s.filters(r)
 	p := &sessionsPage{
@@ -534,7 +532,6 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "sessions", "Sessions", p)
 }
 
-// list fills in the rows of a list.
 func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request, v url.Values) error {
 	res, err := s.Sessions(ctx, req)
 	if e, ok := errors.AsType[*words.TextError](err); ok {
