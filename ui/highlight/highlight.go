@@ -96,15 +96,11 @@ func Code(source, language string) []Run {
 // beginning returns the lines of source code that are highlighted.
 func beginning(source string) string {
 	end := 0
-	for end < len(source) {
-		n := strings.IndexByte(source[end:], '\n') + 1
-		if n == 0 {
-			n = len(source) - end
-		}
-		if n > maxLine || end+n > maxSource {
+	for line := range strings.Lines(source) {
+		if len(line) > maxLine || end+len(line) > maxSource {
 			break
 		}
-		end += n
+		end += len(line)
 	}
 	return source[:end]
 }

@@ -123,7 +123,7 @@ func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	if outcome != "" {
 		v.Notes = append(v.Notes, note{Text: outcome, Class: map[bool]string{true: "bad", false: "ok"}[failed]})
 	}
-	v.Open = v.isShort(openLines) || v.Hit
+	v.Open = v.lines <= openLines || v.Hit
 	return v
 }
 
@@ -197,7 +197,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 		v.Notes = append(v.Notes, note{Text: "~" + duration(d), Hint: "from the times of the entries"})
 	}
 	x.before = e.Time
-	v.Open = v.isShort(limit) || v.Hit
+	v.Open = v.lines <= limit || v.Hit
 }
 
 // maxGuess is the longest duration derived from the times of entries; anything longer is
@@ -255,9 +255,6 @@ func Output(text []byte, name string) template.HTML {
 
 // longLine is how many bytes of output count as an additional line.
 const longLine = 500
-
-// isShort reports whether the call and its output have at most this many lines.
-func (v *callView) isShort(limit int) bool { return v.lines <= limit }
 
 // code is a text in a language, or of a file with that name.
 func (x *writer) code(language string, text []byte) template.HTML {

@@ -357,14 +357,12 @@ func wrap(list []Cluster, width, n int) (lines [][]Cluster, taken int) {
 	return lines, taken
 }
 
-func wordCells(list []Cluster) (cells int) {
-	for _, c := range list {
-		if c.Text == " " || c.width > 1 {
-			break
-		}
-		cells += c.width
+// wordCells returns the width of the word with which a list begins.
+func wordCells(list []Cluster) int {
+	if end := slices.IndexFunc(list, func(c Cluster) bool { return c.Text == " " || c.width > 1 }); end >= 0 {
+		list = list[:end]
 	}
-	return cells
+	return CellsOf(list)
 }
 
 var Ellipsis = Cluster{Text: "…", width: 1}

@@ -75,28 +75,20 @@ func isNoSpace(r rune) bool { return !unicode.IsSpace(r) }
 
 func (i *input) backspace() { i.remove(i.previous(), i.at) }
 func (i *input) delete()    { i.remove(i.at, i.next()) }
-func (i *input) cutLeft()   { i.cut(0, i.at) }
-func (i *input) cutRight()  { i.cut(i.at, len(i.text)) }
 func (i *input) paste()     { i.insert(i.last) }
 
-func (i *input) cutWordLeft() {
-	end := i.at
-	i.wordLeft()
-	i.cut(i.at, end)
-}
-
-func (i *input) cutWordRight() {
-	start := i.at
-	i.wordRight()
-	i.cut(start, i.at)
-}
-
-// cut removes text, which paste inserts again.
-func (i *input) cut(from, to int) {
-	if from < to {
-		i.last = i.text[from:to]
+// cut returns what removes the text that a movement of the cursor passes, which paste inserts
+// again.
+func cut(move func(*input)) func(*input) {
+	return func(i *input) {
+		at := i.at
+		move(i)
+		from, to := min(at, i.at), max(at, i.at)
+		if from < to {
+			i.last = i.text[from:to]
+		}
+		i.remove(from, to)
 	}
-	i.remove(from, to)
 }
 
 func (i *input) remove(from, to int) {

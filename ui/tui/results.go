@@ -201,13 +201,11 @@ func (r *results) page(n int) {
 	if len(r.items) == 0 {
 		return
 	}
-	want := r.items[r.at] + n*max(1, r.height-2)
-	i, _ := slices.BinarySearch(r.items, want)
-	next := max(0, min(len(r.items)-1, i))
-	if next == r.at {
-		next = max(0, min(len(r.items)-1, r.at+n))
+	before := r.at
+	i, _ := slices.BinarySearch(r.items, r.items[r.at]+n*max(1, r.height-2))
+	if r.move(i - before); r.at == before {
+		r.move(n)
 	}
-	r.at = next
 }
 
 // scroll scrolls the list by n rows, and moves the selection only to keep it visible.
