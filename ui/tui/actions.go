@@ -237,23 +237,18 @@ func (m *Model) export(list []Place, format string) tea.Cmd {
 			}
 		}
 		return func(m *Model) tea.Cmd {
-			m.exported(paths, len(list), err)
+			switch done := strings.Join(paths, ", "); {
+			case err != nil && len(paths) > 0:
+				m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), len(list), done, err))
+			case err != nil:
+				m.complain(err)
+			default:
+				m.marked = nil
+				m.say("wrote %s", done)
+			}
 			return nil
 		}
 	})
-}
-
-// exported says which files were written for a number of sessions.
-func (m *Model) exported(paths []string, of int, err error) {
-	switch done := strings.Join(paths, ", "); {
-	case err != nil && len(paths) > 0:
-		m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), of, done, err))
-	case err != nil:
-		m.complain(err)
-	default:
-		m.marked = nil
-		m.say("wrote %s", done)
-	}
 }
 
 // copy copies the command, or in the preview the text of the entry.
@@ -284,12 +279,7 @@ func (m *Model) copyEntry() tea.Cmd {
 }
 
 func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cmd {
-	var lines []string
-	for _, p := range list {
-		if s := of(p); s != "" {
-			lines = append(lines, s)
-		}
-	}
+	lines := slices.DeleteFunc(lists.Map(list, of), func(s string) bool { return s == "" })
 	switch len(lines) {
 	case 0:
 		m.say("the session has no %s", what)

@@ -176,13 +176,11 @@ func keyGroups(table []binding) []KeyGroup {
 		if b.group == "" || b.help == "" || len(b.keys) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(groups, func(g KeyGroup) bool { return g.Title == b.group })
-		if i < 0 {
-			i = len(groups)
+		if len(groups) == 0 || groups[len(groups)-1].Title != b.group {
 			groups = append(groups, KeyGroup{Title: b.group})
 		}
-		names := lists.Map(b.keys, keyName)
-		groups[i].Rows = append(groups[i].Rows, KeyRow{strings.Join(names, " "), b.help, b.name})
+		last := &groups[len(groups)-1]
+		last.Rows = append(last.Rows, KeyRow{strings.Join(lists.Map(b.keys, keyName), " "), b.help, b.name})
 	}
 	return append(groups, KeyGroup{"Mouse", mouseRows})
 }

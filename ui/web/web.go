@@ -190,22 +190,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: nil,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.connContext,
 	}
-	var following sync.WaitGroup
-	defer following.Wait()
-	following.Go(func() { s.Follow(ctx, s.life.report) })
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var running sync.WaitGroup
+	running.Go(func() { s.Follow(ctx, s.life.report) })
+	running.Go(func() {
 		<-ctx.Done()
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if h.Shutdown(late) != nil {
 			_ = h.Close() // every connection is dropped, whatever the error
 		}
-	}()
+	})
 	err := h.Serve(l)
 	stop(nil)
-	<-ended
+	running.Wait()
 	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
