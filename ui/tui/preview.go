@@ -81,19 +81,17 @@ func (p *preview) around() int { return (max(leastAround, p.height) + 7) &^ 7 }
 
 // show sets what should be shown.
 func (p *preview) show(want request, hit *search.Hit) {
-	want.At, want.Around = AtPlace, p.around()
-	if want.Place != p.want.Place {
-		if want.Path != p.want.Path {
-			p.find.clear()
-			want.Folds = ""
-		} else {
-			want.Folds = p.want.Folds
-		}
-		p.goal, p.entry = p.toHit, -1
+	want.At, want.Around, want.All = AtPlace, p.around(), p.want.All
+	if want.Path == p.want.Path {
+		want.Folds = p.want.Folds
 	} else {
-		want.At, want.Folds = p.want.At, p.want.Folds
+		p.find.clear()
 	}
-	want.All = p.want.All
+	if want.Place == p.want.Place {
+		want.At = p.want.At
+	} else {
+		p.goal, p.entry = p.toHit, -1
+	}
 	if marks := marksOf(hit); hit != nil && !slices.Equal(marks, p.marks) {
 		p.marks, p.goal = marks, p.toHit
 		want.At = AtPlace

@@ -392,17 +392,14 @@ func hitLine(v view, h *search.Hit, width int) string {
 	}
 	head := v.paint(look, terminal.Fit(kind, kindColumn(width))+" ")
 	room := width - terminal.Width(head) - terminal.Width(age)
-	note := ""
+	note := human.When(h.Branch == entry.BranchAbandoned, "  abandoned branch")
 	if notes := h.Notes(); len(notes) > 0 {
 		note = "  " + terminal.Clean(strings.Join(notes, " · "))
-	} else if h.Branch == entry.BranchAbandoned {
-		note = "  abandoned branch"
 	}
-	if w := terminal.Width(note); w > 0 && room-w >= 30 {
-		room -= w
-	} else {
+	if room-terminal.Width(note) < 30 {
 		note = ""
 	}
+	room -= terminal.Width(note)
 	line := head + fragmentLine(v, h.Fragment, room) + v.paint(v.dim, note)
 	if age == "" {
 		return line
@@ -430,9 +427,7 @@ func fragmentLine(v view, f match.Fragment, width int) string {
 		to = from + cutAfter(text[from:], room-1, first-from)
 	}
 	var b strings.Builder
-	if from > 0 {
-		b.WriteString(v.paint(v.plain, "…"))
-	}
+	b.WriteString(v.paint(v.plain, human.When(from > 0, "…")))
 	at := from
 	for _, s := range spans {
 		start, end := max(s[0], from), min(s[1], to)
@@ -441,10 +436,7 @@ func fragmentLine(v view, f match.Fragment, width int) string {
 			at = end
 		}
 	}
-	b.WriteString(v.paint(v.plain, text[at:to]))
-	if to < len(text) {
-		b.WriteString(v.paint(v.plain, "…"))
-	}
+	b.WriteString(v.paint(v.plain, text[at:to]+human.When(to < len(text), "…")))
 	return ansi.Truncate(b.String(), width, "…")
 }
 
