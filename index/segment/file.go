@@ -198,41 +198,15 @@ func (b *body) uvarint(at uint64) (v, end uint64) {
 type file struct {
 	body
 	parts
-	content // zero for a segment in memory
-	refs    atomic.Int64
-	kept    atomic.Bool // Trim leaves the pages mapped
-}
+	content                 // zero for a segment in memory
+	path        string      // "" in memory
+	fingerprint Fingerprint // zero in memory
+	refs        atomic.Int64
+	kept        atomic.Bool // Trim leaves the pages mapped
 
-// newFile returns the segment file with this content. readFooter then sets its parts.
-func newFile(name string, c content) (*file, error) {
-	size, ok := bodySize(int64(len(c.all)))
-	if !ok {
-		return nil, format.Damaged("segment %s has an impossible size of %d bytes", name, len(c.all))
-	}
-	f := &file{content: c}
-	f.refs.Store(1)
-	sums := c.all[size : len(c.all)-footerSize]
-	f.body = body{data: c.all[:size], sums: sums, checked: make([]atomic.Uint64, size/blockSize/64+1), name: name}
-	return f, nil
-}
-
-// readFooter sets the parts of a mapped file. The footer belongs to no block; the
-// fingerprint covers it.
-func (f *file) readFooter() error {
-	p, ok := readParts(f.all[len(f.all)-footerSize:])
-	if !ok || p.docs > len(f.data) {
-		return format.Damaged("footer of segment %s", f.name)
-	}
-	f.parts = p
-	return nil
-}
-
-// release ends one reference; the last one unmaps the file.
-func (f *file) release() error {
-	if f.refs.Add(-1) != 0 {
-		return nil
-	}
-	return f.close()
+	fields  map[Field]fieldOffsets
+	files   func() (FileRuns, error)
+	infixes *infixCache
 }
 
 // Fingerprint identifies a segment file by its size and by the xxhash of what every
@@ -245,11 +219,12 @@ type Fingerprint struct {
 
 const fingerprintTail = 4 << 10
 
-func (f *file) fingerprint() Fingerprint {
+// fingerprintOf is that of a file whose body has a size.
+func fingerprintOf(all []byte, size int64) Fingerprint {
 	h := xxhash.New()
-	_, _ = h.Write(f.data[max(0, len(f.data)-fingerprintTail):])
-	_, _ = h.Write(f.all[len(f.all)-footerSize:])
-	return Fingerprint{int64(len(f.all)), h.Sum64()}
+	_, _ = h.Write(all[max(0, size-fingerprintTail):size])
+	_, _ = h.Write(all[len(all)-footerSize:])
+	return Fingerprint{int64(len(all)), h.Sum64()}
 }
 
 func (m *Image) WriteTo(w io.Writer) (int64, error) {

@@ -51,6 +51,7 @@ import (
 	"hash/crc32"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/mmap-go"
@@ -67,13 +68,8 @@ const Ext = ".zap"
 // several goroutines.
 type Segment struct {
 	*file
-	path        string      // "" in memory
-	fingerprint Fingerprint // zero in memory
-	length      int
-	fields      map[Field]fieldOffsets
-	files       func() (FileRuns, error) // of all references
-	infixes     *infixCache
-	deleted     *roaring.Bitmap // nil when there are none; never changes
+	length  int
+	deleted *roaring.Bitmap // nil when there are none; never changes
 
 	// Of the segments of a reader; see Share.
 	duplicates func() Duplicates
@@ -99,56 +95,56 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (*Segment, er
 	return openAs(path, c, want, deleted)
 }
 
-// openAs opens a segment file with this content, which it closes if it fails.
+// openAs opens a segment file with this content, which it closes if it fails. The fingerprint
+// must be as wanted, unless want is nil.
 func openAs(path string, c content, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, err error) {
-	f, err := newFile(filepath.Base(path), c)
-	if err != nil {
-		return nil, errors.Join(err, c.close())
+	defer func() {
+		if err != nil {
+			s, err = nil, errors.Join(err, c.close())
+		}
+	}()
+	name := filepath.Base(path)
+	defer format.Contain(format.Guard(), "open "+name, &err)
+	size, ok := bodySize(int64(len(c.all)))
+	if !ok {
+		return nil, format.Damaged("segment %s has an impossible size of %d bytes", name, len(c.all))
 	}
-	s = newSegment(f, path, deleted)
-	if err := s.load(want); err != nil {
-		return nil, errors.Join(err, s.Close())
+	footer := c.all[len(c.all)-footerSize:]
+	f := &file{content: c, path: path, fingerprint: fingerprintOf(c.all, size)}
+	if want != nil && f.fingerprint != *want {
+		return nil, format.Damaged("%s is not as it was written", name)
 	}
+	if f.parts, ok = readParts(footer); !ok || f.docs > int(size) {
+		return nil, format.Damaged("footer of segment %s", name)
+	}
+	sums := c.all[size : len(c.all)-footerSize]
+	f.body = body{data: c.all[:size], sums: sums, checked: make([]atomic.Uint64, size/blockSize/64+1), name: name}
+	s = newSegment(f)
+	s.deleted = deleted
 	s.Trim()
 	return s, nil
 }
 
-func newSegment(f *file, path string, deleted *roaring.Bitmap) *Segment {
-	s := &Segment{file: f, path: path, infixes: new(infixCache), deleted: deleted}
-	s.files = sync.OnceValues(s.readFiles)
+// newSegment returns the only reference to a file, and reads the field index, by which the
+// rest is found.
+func newSegment(f *file) *Segment {
+	s := &Segment{file: f, length: f.docs}
+	f.refs.Store(1)
+	f.fields, f.files, f.infixes = f.readFieldIndex(f.fieldIndex), sync.OnceValues(s.readFiles), new(infixCache)
 	return s
 }
-
-// load reads the footer and the field index, by which the rest is found. The fingerprint
-// must be as wanted, unless want is nil.
-func (s *Segment) load(want *Fingerprint) (err error) {
-	defer format.Contain(format.Guard(), "open "+s.name, &err)
-	if s.fingerprint = s.file.fingerprint(); want != nil && s.fingerprint != *want {
-		return format.Damaged("%s is not as it was written", s.name)
-	}
-	if err := s.readFooter(); err != nil {
-		return err
-	}
-	s.loadFields()
-	return nil
-}
-
-func (s *Segment) loadFields() { s.length, s.fields = s.docs, s.readFieldIndex(s.fieldIndex) }
 
 // Segment returns the segment in memory, without a file. It shares the image's bytes.
 func (m *Image) Segment() (s *Segment, err error) {
 	defer format.Contain(format.Guard(), "open a segment in memory", &err)
-	s = newSegment(&file{body: inMemory(m.bytes), parts: m.parts}, "", nil)
-	s.refs.Store(1)
-	s.loadFields()
-	return s, nil
+	return newSegment(&file{body: inMemory(m.bytes), parts: m.parts}), nil
 }
 
 // Reference returns a second reference to the segment with these documents deleted;
 // close both.
 func (s *Segment) Reference(deleted *roaring.Bitmap) *Segment {
 	s.Retain()
-	return &Segment{file: s.file, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, files: s.files, infixes: s.infixes, deleted: deleted}
+	return &Segment{file: s.file, length: s.length, deleted: deleted}
 }
 
 // Retain makes one more Close necessary.
@@ -156,7 +152,12 @@ func (s *Segment) Retain() { s.refs.Add(1) }
 
 // Close ends one reference; the last one unmaps the file, and nothing of it may be
 // used afterwards.
-func (s *Segment) Close() error { return s.release() }
+func (s *Segment) Close() error {
+	if s.refs.Add(-1) != 0 {
+		return nil
+	}
+	return s.close()
+}
 
 // Path returns the path of the file when it was opened, "" in memory.
 func (s *Segment) Path() string { return s.path }
