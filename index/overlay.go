@@ -15,9 +15,9 @@ import (
 // may be in two batches, and new files must be numbered from r.NextFile() on. The caller
 // must close both readers.
 func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
-	with := &Reader{
-		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
-		table: r.table,
+	with := &Reader{dir: r.dir, generation: r.generation, unmap: func() error { return nil }, table: r.table}
+	for _, s := range r.segments {
+		with.segments = append(with.segments, s.Reference(s.Deleted())) // the readers must not share what segment.Share sets
 	}
 	defer func() {
 		if err != nil {
@@ -47,13 +47,6 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	if len(batches) == 0 {
 		// The table must not share memory that r unmaps when it is closed.
 		with.table = with.table.With(nil, func(uint32) bool { return false }, 0)
-	}
-	for i, s := range with.segments {
-		// The readers must not share what segment.Share sets.
-		with.segments[i] = s.Reference(s.Deleted())
-		if err := s.Close(); err != nil {
-			return nil, err
-		}
 	}
 	with.segments = append(with.segments, added...)
 	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })

@@ -128,27 +128,24 @@ func (w *Writer) prune(keep int) (failed error) {
 	used := make(map[string]bool) // segments, by name without extension
 	known := true                 // whether used is complete
 	for _, n := range numbers {
-		switch {
-		case n == w.head.generation.Number:
-		case n <= w.published.Number && keep > 0:
-		default:
+		isHead, isPublished := n == w.head.generation.Number, n <= w.published.Number
+		if !isHead && (!isPublished || keep <= 0) {
 			gone = append(gone, fmt.Sprintf(generationName, n))
 			continue
 		}
-		if n <= w.published.Number {
+		if isPublished {
 			keep--
 		}
 		g, err := readManifest(w.path, n)
-		if n != w.head.generation.Number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
+		switch {
+		case err == nil:
+			for _, f := range g.segments() {
+				used[strings.TrimSuffix(f.name, segment.Ext)] = true
+			}
+		case !isHead && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)):
 			gone = append(gone, fmt.Sprintf(generationName, n)) // no reader can open it
-			continue
-		}
-		if err != nil {
+		default:
 			known, failed = false, errors.Join(failed, err)
-			continue
-		}
-		for _, f := range g.segments() {
-			used[strings.TrimSuffix(f.name, segment.Ext)] = true
 		}
 	}
 	entries, err := fs.ReadDir(w.root.FS(), segmentsName)

@@ -36,10 +36,11 @@ type Reader struct {
 	segments   []*segment.Segment
 	records    recordFinder
 	naming     sync.Once
-	names      *Names                         // nil if there are no Notes
-	chains     atomic.Pointer[session.Chains] // nil until they are needed
-	partly     bool                           // as of Partly
-	excerpt    bool                           // as of Excerpt
+	names      *Names // nil if there are no Notes
+	chaining   sync.Once
+	chains     *session.Chains // nil until they are needed
+	partly     bool            // as of Partly
+	excerpt    bool            // as of Excerpt
 
 	close sync.Once
 }
@@ -207,15 +208,12 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 
 // Chains returns the chains among all files. They share the memory of the reader.
 func (r *Reader) Chains() *session.Chains {
-	if c := r.chains.Load(); c != nil {
-		return c
-	}
-	c := new(session.Chains)
-	if r.table.IsChained() {
-		c = session.NewChains(r.table.Beginnings())
-	}
-	r.chains.CompareAndSwap(nil, c)
-	return r.chains.Load()
+	r.chaining.Do(func() {
+		if r.chains = new(session.Chains); r.table.IsChained() {
+			r.chains = session.NewChains(r.table.Beginnings())
+		}
+	})
+	return r.chains
 }
 
 // Outline is Record without decoding the entries. near, if not nil, is searched first:

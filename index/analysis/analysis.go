@@ -60,7 +60,7 @@ func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
 			if text[i] == escape {
-				if end := controlEnd(text, i); end > 0 && startsRun(text, end) {
+				if end := controlEnd(text, i); 0 < end && end < len(text) && (text[end] >= utf8.RuneSelf || classes[text[end]] != separator) {
 					n, _ := a.run(text, end, emit)
 					tokens += n
 				}
@@ -111,10 +111,6 @@ func BeforeControl(text []byte) []byte {
 		return nil
 	}
 	return text[:i]
-}
-
-func startsRun(text []byte, i int) bool {
-	return i < len(text) && (text[i] >= utf8.RuneSelf || classes[text[i]] != separator)
 }
 
 // run walks the run that begins at start and returns the number of tokens and where it stopped.

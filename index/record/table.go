@@ -219,11 +219,18 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	if t != nil {
 		n.readers = slices.Clip(t.readers)
 	}
+	numberOf := func(r Reader) int {
+		if i := slices.Index(n.readers, r); i >= 0 {
+			return i
+		}
+		n.readers = append(n.readers, r)
+		return len(n.readers) - 1
+	}
 	add := func(s *session.Summary) {
 		c := coder{out: append(texts, s.Path...), writes: true}
 		c.rest(s)
 		texts = c.out
-		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision, s.Notes, s.IsChained()}))
+		stamps = appendStamp(stamps, s, len(texts), numberOf(Reader{s.Agent, s.Revision, s.Notes, s.IsChained()}))
 	}
 	for i := range t.Len() {
 		if replaced[t.File(i)] || deleted(t.File(i)) {
@@ -246,16 +253,6 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	n.stamps = unsafe.String(unsafe.SliceData(stamps), len(stamps))
 	n.texts = unsafe.String(unsafe.SliceData(texts), len(texts))
 	return n
-}
-
-// numberOf returns the number of a reader, which it adds to the list if it is new.
-func (t *Table) numberOf(r Reader) int {
-	i := slices.Index(t.readers, r)
-	if i < 0 {
-		i = len(t.readers)
-		t.readers = append(t.readers, r)
-	}
-	return i
 }
 
 func appendStamp(b []byte, s *session.Summary, end, reader int) []byte {

@@ -56,7 +56,7 @@ type stored struct {
 func NewAccumulator() *Accumulator {
 	a := &Accumulator{keywords: make([]*inverted, len(keywords))}
 	for _, spec := range specs {
-		f := newInverted(spec)
+		f := &inverted{fieldSpec: spec, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
 		a.fields = append(a.fields, f)
 		switch spec.name {
 		case fieldID:
@@ -83,8 +83,8 @@ func NewAccumulator() *Accumulator {
 // new in the segment. Nothing of the document is kept.
 func (a *Accumulator) Add(d *Document) (tokens int) {
 	a.terms = a.terms[:0]
-	for i := range keywords {
-		if v := keywords[i].value(d); v != "" {
+	for i, k := range keywords {
+		if v := k.value(d); v != "" {
 			a.terms = append(a.terms, keywordTerm{i, cut(v)})
 		}
 	}
@@ -203,10 +203,6 @@ type posting struct{ term, freq uint32 }
 
 const firstSlots = 1 << 8
 
-func newInverted(spec fieldSpec) *inverted {
-	return &inverted{fieldSpec: spec, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
-}
-
 func (f *inverted) reset() {
 	if len(f.slots) > 16*len(f.terms) && len(f.slots) > 1<<12 {
 		f.slots = make([]uint64, firstSlots)
@@ -282,11 +278,6 @@ func (f *inverted) term(number uint32) []byte {
 	return f.bytes[t.start : t.start+t.size]
 }
 
-// fits reports whether 32 bits were enough for all offsets.
-func (f *inverted) fits() bool {
-	return len(f.bytes) < math.MaxUint32 && len(f.postings) < math.MaxUint32
-}
-
 // reuse empties a slice, and frees its memory when it was used for a small part.
 func reuse[T any](s []T) []T {
 	if cap(s) > 4*len(s) && cap(s) > 1<<12 {
@@ -320,12 +311,9 @@ func (a *Accumulator) Build() (*Image, error) {
 	if len(a.id.terms) != a.docs {
 		return nil, fmt.Errorf("build a segment: %d documents with %d different ids", a.docs, len(a.id.terms))
 	}
-	for _, f := range a.fields {
-		if !f.fits() {
-			return nil, errTooMuch
-		}
-	}
-	if len(a.pairs.filters) > math.MaxUint32 {
+	// 32 bits must be enough for all offsets.
+	tooMuch := func(f *inverted) bool { return max(len(f.bytes), len(f.postings)) >= math.MaxUint32 }
+	if slices.ContainsFunc(a.fields, tooMuch) || len(a.pairs.filters) > math.MaxUint32 {
 		return nil, errTooMuch
 	}
 	w := &a.writer
@@ -336,10 +324,11 @@ func (a *Accumulator) Build() (*Image, error) {
 	image.storedIndex = w.storedValues(a)
 	headers := make([]uint64, len(a.fields))
 	for i, f := range a.fields {
-		var err error
-		if headers[i], err = w.field(f); err != nil {
+		dictionary, err := w.invertedDictionary(f)
+		if err != nil {
 			return nil, fmt.Errorf("build a segment: field %s: %w", f.name, err)
 		}
+		headers[i] = w.fieldEnd(f.fieldSpec, dictionary, f.appendValues)
 	}
 	image.fieldIndex = w.fieldIndex(headers, w.adjacency(&a.pairs))
 	image.bytes = w.out
@@ -390,14 +379,6 @@ func (w *writer) varint(v uint64) { w.out = binary.AppendUvarint(w.out, v) }
 func (w *writer) fixed(v uint64)  { w.out = binary.BigEndian.AppendUint64(w.out, v) }
 func (w *writer) at() uint64      { return w.written + uint64(len(w.out)) }
 
-func (w *writer) field(f *inverted) (header uint64, err error) {
-	dictionary, err := w.invertedDictionary(f)
-	if err != nil {
-		return 0, err
-	}
-	return w.fieldEnd(f.fieldSpec, dictionary, f.appendValues), nil
-}
-
 // fieldEnd writes what follows the dictionary of a field, and returns the address of the
 // header.
 func (w *writer) fieldEnd(f fieldSpec, dictionary uint64, appendValues func(b []byte, doc int) []byte) (header uint64) {
@@ -407,7 +388,11 @@ func (w *writer) fieldEnd(f fieldSpec, dictionary uint64, appendValues func(b []
 		w.docValues(appendValues)
 		end = w.at()
 	}
-	return w.fieldHeader(fieldOffsets{start, end, dictionary})
+	header = w.at()
+	w.varint(start)
+	w.varint(end)
+	w.varint(dictionary)
+	return header
 }
 
 // readUvarint reads a varint at an offset and returns the offset after it. It panics if there

@@ -32,14 +32,6 @@ type fieldOffsets struct {
 
 const noValues = ^uint64(0)
 
-func (w *writer) fieldHeader(f fieldOffsets) uint64 {
-	header := w.at()
-	w.varint(f.values)
-	w.varint(f.valuesEnd)
-	w.varint(f.dictionary)
-	return header
-}
-
 // fieldIndex writes the fields, whose headers are given in the order of specs, where the
 // adjacency filters are, and the index of the fields. It returns the address of the index.
 func (w *writer) fieldIndex(headers []uint64, adjacency uint64) uint64 {

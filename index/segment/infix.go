@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -283,6 +284,9 @@ type trigrams struct {
 	first []uint32 // by column: the first 3 bytes of its first term; ascending
 	words int      // of a row
 	rows  []uint64
+
+	last  []byte // the last term so far
+	count int    // of terms in the last column
 }
 
 // columns are those of the trigrams that may have a term with a needle.
@@ -333,47 +337,34 @@ func (s *Segment) makeTrigrams() (t *trigrams, err error) {
 	if tree.terms < trigramTerms {
 		return nil, nil
 	}
-	w := trigramMaker{trigrams: &trigrams{first: []uint32{0}}}
-	w.words = min((tree.terms/columnTerms+1+63)/64, mostWords)
-	w.rows = make([]uint64, trigramRows*w.words)
-	return w.trigrams, tree.walk(nil, nil, nil, w.add)
-}
-
-type trigramMaker struct {
-	*trigrams
-	last  []byte // the term before
-	count int    // of terms in the last column
+	t = &trigrams{first: []uint32{0}, words: min((tree.terms/columnTerms+1+63)/64, mostWords)}
+	t.rows = make([]uint64, trigramRows*t.words)
+	return t, tree.walk(nil, nil, nil, t.add)
 }
 
 // add adds the next term. A column begins with the first term of a prefix of 3 bytes.
-func (w *trigramMaker) add(term []byte, _ PostingsOffset) error {
+func (t *trigrams) add(term []byte, _ PostingsOffset) error {
 	same := 0 // bytes that the term before has too
-	for same < min(len(term), len(w.last)) && term[same] == w.last[same] {
+	for same < min(len(term), len(t.last)) && term[same] == t.last[same] {
 		same++
 	}
-	if same < prefixBytes && len(term) >= prefixBytes {
-		w.begin(uint32(term[0])<<16 | uint32(term[1])<<8 | uint32(term[2]))
+	if same < prefixBytes && len(term) >= prefixBytes && t.count >= columnTerms && len(t.first) < 64*t.words {
+		t.first, t.count = append(t.first, uint32(term[0])<<16|uint32(term[1])<<8|uint32(term[2])), 0
 	}
 	for i := max(same, prefixBytes-1); i < len(term); i++ {
-		w.set(term[i-2], term[i-1], term[i])
+		t.set(term[i-2], term[i-1], term[i])
 	}
-	w.count++
+	t.count++
 	if n := len(term); n >= 2 {
-		w.set(term[n-2], term[n-1], 0)
+		t.set(term[n-2], term[n-1], 0)
 	}
-	w.last = append(w.last[:0], term...)
+	t.last = append(t.last[:0], term...)
 	return nil
 }
 
-func (w *trigramMaker) begin(prefix uint32) {
-	if w.count >= columnTerms && len(w.first) < 64*w.words {
-		w.first, w.count = append(w.first, prefix), 0
-	}
-}
-
-func (w *trigramMaker) set(a, b, c byte) {
-	column := len(w.first) - 1
-	w.rows[rowOf(a, b, c)*w.words+column/64] |= 1 << (column % 64)
+func (t *trigrams) set(a, b, c byte) {
+	column := len(t.first) - 1
+	t.rows[rowOf(a, b, c)*t.words+column/64] |= 1 << (column % 64)
 }
 
 func (t *trigrams) encode(of Fingerprint) []byte {
@@ -440,15 +431,11 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 	if s.fingerprint.Size < minTrigramSegment {
 		return nil
 	}
-	f, err := files.Open(trigramsPath(s.path))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	c, rows := readColumns(f, s.fingerprint)
+	f, c, rows := s.openTrigrams()
 	if c == nil {
 		return nil
 	}
+	defer f.Close()
 	buf := make([]byte, rowSize(len(c.bits)))
 	keep := func(x, y, z byte) bool {
 		if _, err := f.ReadAt(buf, rows+int64(rowOf(x, y, z)*len(buf))); err != nil {
@@ -471,34 +458,35 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 	return c
 }
 
-func trigramsPath(segment string) string {
-	return strings.TrimSuffix(segment, Ext) + TrigramsExt
+func (s *Segment) trigramsPath() string { return strings.TrimSuffix(s.path, Ext) + TrigramsExt }
+
+// openTrigrams opens the file with the trigrams of the segment, and reads its head. There are
+// no columns if there is no such file.
+func (s *Segment) openTrigrams() (f *os.File, c *columns, rows int64) {
+	f, err := files.Open(s.trigramsPath())
+	if err != nil {
+		return nil, nil, 0
+	}
+	if c, rows = readColumns(f, s.fingerprint); c == nil {
+		f.Close()
+	}
+	return f, c, rows
 }
 
 // NewTrigrams returns the name and the content of the file with the trigrams of the
 // segment, which belongs beside it. It is nil if the file is there or the segment has few
 // terms.
 func (s *Segment) NewTrigrams() (name string, data []byte, err error) {
-	path := trigramsPath(s.path)
-	if s.fingerprint.Size < minTrigramSegment || s.hasTrigrams(path) {
+	if s.fingerprint.Size < minTrigramSegment {
 		return "", nil, nil
+	}
+	if f, c, _ := s.openTrigrams(); c != nil {
+		return "", nil, f.Close()
 	}
 	t, err := s.makeTrigrams()
 	s.Trim()
 	if err != nil || t == nil {
 		return "", nil, err
 	}
-	return filepath.Base(path), t.encode(s.fingerprint), nil
-}
-
-// hasTrigrams reports whether the file at path has the trigrams of the segment. It reads
-// only the head of the file.
-func (s *Segment) hasTrigrams(path string) bool {
-	f, err := files.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	c, _ := readColumns(f, s.fingerprint)
-	return c != nil
+	return filepath.Base(s.trigramsPath()), t.encode(s.fingerprint), nil
 }

@@ -197,7 +197,7 @@ func TestTrigrams(t *testing.T) {
 	}
 	check()
 	add()
-	first := trigramsPath(seg.Path())
+	first := seg.trigramsPath()
 	before, err := os.Stat(first)
 	if err != nil {
 		t.Fatalf("there are no trigrams: %v", err)
