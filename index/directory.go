@@ -190,15 +190,13 @@ func (d *directory) writeFiles(g *generation, segments []*segment.Segment, t *re
 		g.files = append(g.files, listed(s))
 	}
 	g.files = append(g.files, listedFile{stateName, segment.Fingerprint{Size: int64(len(content)), Hash: xxhash.Sum64(content)}})
-	state, err := d.create(path.Join(temp, stateName), content)
-	if err != nil {
-		return err
+	contents := [][]byte{content, g.encode()}
+	for i, name := range []string{stateName, manifestName} {
+		f, err := d.create(path.Join(temp, name), contents[i])
+		if err != nil {
+			return err
+		}
+		sync(f)
 	}
-	sync(state)
-	manifest, err := d.create(path.Join(temp, manifestName), g.encode())
-	if err != nil {
-		return err
-	}
-	sync(manifest)
 	return nil
 }

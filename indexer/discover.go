@@ -66,7 +66,7 @@ type Found struct {
 	Revisions map[string]int
 }
 
-// rootLayout says what is below a root.
+// rootLayout says what is below a root; with a nil Layout, every *.jsonl is a session.
 type rootLayout struct {
 	path string
 	adapter.Layout
@@ -78,11 +78,19 @@ func (f *Found) sort(path string) adapter.Sort {
 		return sortOf(path)
 	}
 	for _, l := range f.layouts {
-		if rel, ok := strings.CutPrefix(path, l.path+string(filepath.Separator)); ok {
-			return l.File(slashed(rel))
+		if strings.HasPrefix(path, l.path+string(filepath.Separator)) {
+			return l.sort(path)
 		}
 	}
 	return sortOf(path)
+}
+
+// sort says what the file with a logical path below the root is.
+func (l rootLayout) sort(path string) adapter.Sort {
+	if l.Layout == nil {
+		return sortOf(path)
+	}
+	return l.File(slashed(path[len(l.path)+1:]))
 }
 
 func sortOf(path string) adapter.Sort {
@@ -185,7 +193,8 @@ func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *F
 	return w.found
 }
 
-type fileID struct{ dev, inode uint64 }
+// fileID identifies a file or directory, by whatever name.
+type fileID struct{ Dev, Inode uint64 }
 
 // maxListings is the number of directories that wait, open, for a goroutine to stat
 // their files.
@@ -449,22 +458,13 @@ func (w *walker) top(path string, sort adapter.Sort) {
 
 // isSession reports whether a regular file below the current root is one of sessions.
 func (w *walker) isSession(path string) bool {
-	sort := w.sort(path)
+	sort := w.layout.sort(content.Logical(path))
 	return sort != adapter.Foreign && (sort != adapter.Loose || w.isRecognized(path))
 }
 
 func (w *walker) isRecognized(path string) bool {
 	head := headOf(content.Logical(path))
 	return slices.ContainsFunc(adapter.Agents(w.adapter), func(a adapter.Agent) bool { return a.Recognize(head) != adapter.Foreign })
-}
-
-// sort says what the file at a path below the current root is.
-func (w *walker) sort(path string) adapter.Sort {
-	path = content.Logical(path)
-	if w.layout.Layout == nil {
-		return sortOf(path)
-	}
-	return w.layout.File(slashed(path[len(w.layout.path)+1:]))
 }
 
 // enters reports whether sessions may be in a directory below the current root.
@@ -616,7 +616,7 @@ func (f *File) setStat(info fs.FileInfo) {
 	f.Size, f.Mtime = info.Size(), info.ModTime().UnixNano()
 	f.Ctime = changeTime(info)
 	if id, ok := identity(info); ok {
-		f.Dev, f.Inode = id.dev, id.inode
+		f.Dev, f.Inode = id.Dev, id.Inode
 	}
 }
 

@@ -67,15 +67,12 @@ func (q question) equal(p question) bool {
 type freshAnswer struct {
 	Generation index.ID
 	Files      int
-	Roots      []rootID // of the directories that are watched, in the order of the roots
+	Roots      []fileID // of the directories that are watched, in the order of the roots
 }
-
-// rootID identifies the directory at the path of a root.
-type rootID struct{ Dev, Inode uint64 }
 
 // rootIDs returns the directories at the roots; ok is false if one is missing, or if the
 // system may not report all changes below it.
-func rootIDs(roots []adapter.Root) (ids []rootID, ok bool) {
+func rootIDs(roots []adapter.Root) (ids []fileID, ok bool) {
 	mounts, err := mountPoints()
 	if err != nil {
 		return nil, false
@@ -93,7 +90,7 @@ func rootIDs(roots []adapter.Root) (ids []rootID, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		ids = append(ids, rootID{id.dev, id.inode})
+		ids = append(ids, id)
 	}
 	return ids, true
 }
@@ -257,7 +254,7 @@ func (w *watcher) isFresh() bool {
 
 // noteRoots records, after a look at all files, whether changes may come without an event.
 // before is what the roots were before that.
-func (w *watcher) noteRoots(before []rootID, complete bool) {
+func (w *watcher) noteRoots(before []fileID, complete bool) {
 	ids, ok := rootIDs(w.Roots)
 	if !ok || !complete || !slices.Equal(ids, before) {
 		ids = nil

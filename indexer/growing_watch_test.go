@@ -119,7 +119,7 @@ func (s *longSession) reports(change Change) {
 
 // confirms reports whether the watcher would confirm the index if all events arrive.
 func (s *longSession) confirms() bool {
-	s.w.trust.mayMiss, s.w.trust.roots = false, []rootID{{}}
+	s.w.trust.mayMiss, s.w.trust.roots = false, []fileID{{}}
 	return s.w.isFresh()
 }
 

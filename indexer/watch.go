@@ -162,7 +162,7 @@ func newWatcher(o WatchOptions) *watcher {
 type trust struct {
 	polling     bool                 // events are missing: files are polled
 	every       time.Duration        // between polls
-	roots       []rootID             // what is watched at the roots; nil if that is not known
+	roots       []fileID             // what is watched at the roots; nil if that is not known
 	mayMiss     bool                 // changes may come without an event
 	missed      map[string]time.Time // change times of files whose change a timer found before any event
 	falseAlarms map[string]int       // how often a path that is not a session file caused a check of all files

@@ -157,7 +157,7 @@ func (w *watcher) look(h hints) {
 		clear(w.trust.falseAlarms)
 		clear(w.prober.waiting) // their events were lost
 	}
-	var roots []rootID
+	var roots []fileID
 	complete := false // every directory was watched before it was read
 	for range maxLooks {
 		start := w.Now()

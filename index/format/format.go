@@ -61,9 +61,18 @@ func Contain(before bool, doing string, err *error) {
 	}
 }
 
-// ContainUnless is Contain for functions that call back: while *visiting is true,
-// a panic is the caller's own and continues.
-func ContainUnless(before bool, visiting *bool, doing string, err *error) {
+// Visiting is true while a function calls back: a panic is the caller's own then.
+type Visiting bool
+
+// Do calls back.
+func (v *Visiting) Do(visit func()) {
+	*v = true
+	visit()
+	*v = false
+}
+
+// ContainUnless is Contain for functions that call back: while they do, a panic continues.
+func ContainUnless(before bool, visiting *Visiting, doing string, err *error) {
 	debug.SetPanicOnFault(before)
 	if *visiting {
 		return

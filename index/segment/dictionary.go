@@ -136,13 +136,11 @@ func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, a
 // until visit returns false. The count is the number of documents that have the
 // term, deleted ones included. The term is valid during the visit only.
 func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "list terms", &err)
 	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
-		count := s.countPostings(at)
-		visiting = true
-		more := visit(term, count)
-		if visiting = false; !more {
+		count, more := s.countPostings(at), false
+		if visiting.Do(func() { more = visit(term, count) }); !more {
 			return errStop
 		}
 		return nil
@@ -167,7 +165,7 @@ func prefixEnd(prefix []byte) []byte {
 // terms. The term is valid during the visit only; frequency and length are 0 except
 // in FieldText.
 func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "list postings", &err)
 	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
 		p := s.postingsAt(at)
@@ -175,9 +173,7 @@ func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32
 			if f != FieldText {
 				freq, length = 0, 0
 			}
-			visiting = true
-			visit(term, doc, freq, length)
-			visiting = false
+			visiting.Do(func() { visit(term, doc, freq, length) })
 		}
 		return p.Err()
 	})

@@ -103,16 +103,14 @@ func (m *marker) mark(set []uint64) {
 // of the terms: i is the index of the document in docs. Deleted documents may have
 // some too. The term is valid during the visit only.
 func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "look up keywords", &err)
 	var having roaring.Bitmap
 	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
 		s.readDocuments(at, &having)
 		for i, doc := range docs {
 			if having.Contains(doc) {
-				visiting = true
-				visit(i, term)
-				visiting = false
+				visiting.Do(func() { visit(i, term) })
 			}
 		}
 		return nil
@@ -241,16 +239,14 @@ func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)
 	if s.KnownDuplicates(docs, func(doc uint32, hash uint64, _ int) { visit(doc, hash) }) {
 		return nil
 	}
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "read which entries are copies", &err)
 	s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
 		hash, ok := parseEntryHash(value)
 		if !ok {
 			panic(format.Damaged("values of %s", FieldEntryHash))
 		}
-		visiting = true
-		visit(doc, hash)
-		visiting = false
+		visiting.Do(func() { visit(doc, hash) })
 	})
 	return nil
 }

@@ -49,7 +49,6 @@ type merger struct {
 type source struct {
 	*Segment
 	order   int      // among the sources
-	first   int      // number of its first document in the merged segment
 	live    []uint32 // its documents
 	numbers []uint32 // by document: the number in the merged segment; noDocument if it is deleted
 }
@@ -63,7 +62,7 @@ const (
 
 // source numbers the live documents of a segment after those of the other sources.
 func (m *merger) source(s *Segment) *source {
-	src := &source{Segment: s, order: len(m.sources), first: m.docs, numbers: make([]uint32, s.length)}
+	src := &source{Segment: s, order: len(m.sources), numbers: make([]uint32, s.length)}
 	for doc := range src.numbers {
 		if s.deleted != nil && s.deleted.Contains(uint32(doc)) {
 			src.numbers[doc] = noDocument
@@ -161,8 +160,30 @@ func (m *merger) field(f fieldSpec) (header uint64) {
 			return nil
 		})
 	})
-	values := &mergedValues{field: f.name, sources: m.sources}
-	return m.fieldEnd(f, dictionary, values.appendValues)
+	return m.fieldEnd(f, dictionary, m.values(f))
+}
+
+// values returns a function that appends the doc values of a field in a document of the merged
+// segment, nil if the field has none.
+func (m *merger) values(f fieldSpec) func(b []byte, doc int) []byte {
+	if !f.options.IncludeDocValues() {
+		return nil
+	}
+	var data []byte                     // values, each followed by valueEnd
+	starts := make([]uint32, 0, m.docs) // of each document
+	until := func(doc int) {
+		for len(starts) <= doc {
+			starts = append(starts, uint32(len(data)))
+		}
+	}
+	for _, s := range m.sources {
+		s.docValues(f.name, s.live, func(doc uint32, value []byte) {
+			until(int(s.numbers[doc]))
+			data = append(append(data, value...), valueEnd)
+		})
+	}
+	until(m.docs)
+	return func(b []byte, doc int) []byte { return append(b, data[starts[doc]:starts[doc+1]]...) }
 }
 
 // postings merges the postings of a term; 0 if no live document has it.
@@ -262,44 +283,5 @@ func (s *Segment) terms(f Field, failed *error) iter.Seq2[[]byte, PostingsOffset
 			}
 			return nil
 		})
-	}
-}
-
-// mergedValues reads the doc values of a field, of one source at a time.
-type mergedValues struct {
-	field   Field
-	sources []*source // that are left, the one being read first
-	read    bool      // whether the first one was read
-	data    []byte    // values, each followed by valueEnd
-	ends    []int     // by live document, in data
-}
-
-func (v *mergedValues) appendValues(b []byte, doc int) []byte {
-	for doc >= v.sources[0].first+len(v.sources[0].live) {
-		v.sources, v.read = v.sources[1:], false
-	}
-	s := v.sources[0]
-	if !v.read {
-		v.readSource(s)
-		v.read = true
-	}
-	i := doc - s.first
-	from := 0
-	if i > 0 {
-		from = v.ends[i-1]
-	}
-	return append(b, v.data[from:v.ends[i]]...)
-}
-
-func (v *mergedValues) readSource(s *source) {
-	v.data, v.ends = v.data[:0], v.ends[:0]
-	s.docValues(v.field, s.live, func(doc uint32, value []byte) {
-		for len(v.ends) < int(s.numbers[doc])-s.first {
-			v.ends = append(v.ends, len(v.data))
-		}
-		v.data = append(append(v.data, value...), valueEnd)
-	})
-	for len(v.ends) < len(s.live) {
-		v.ends = append(v.ends, len(v.data))
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Levenshtein distance, 1 or 2, of the term, in byte order. Swapping two neighbours is one
 // edit. The term is valid during the visit only.
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte)) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
 	if distance < 1 || distance > 2 {
 		return fmt.Errorf("terms within %d edits cannot be looked for", distance)
@@ -25,9 +25,7 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 	}
 	a := newLevenshtein(term, uint8(distance))
 	return tree.walk(prefix, prefixEnd(prefix), a, func(found []byte, _ PostingsOffset) error {
-		visiting = true
-		visit(found)
-		visiting = false
+		visiting.Do(func() { visit(found) })
 		return nil
 	})
 }
@@ -41,7 +39,7 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 // takes a twentieth of the time of Fuzzy's walk through the dictionary. The term is
 // valid during the visit only.
 func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
 	tree, have := s.fst(f)
 	if !have {
@@ -90,11 +88,11 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err erro
 		}
 	}
 	slices.Sort(found)
-	visiting = true
-	for _, t := range slices.Compact(found) {
-		visit([]byte(t))
-	}
-	visiting = false
+	visiting.Do(func() {
+		for _, t := range slices.Compact(found) {
+			visit([]byte(t))
+		}
+	})
 	return nil
 }
 

@@ -111,15 +111,14 @@ func (s *Segment) Stored(id string) (value []byte, err error) {
 // with the numbers of these documents, in order, until visit fails. The id is valid
 // during the visit only.
 func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) error) (err error) {
-	var visiting bool
+	var visiting format.Visiting
 	defer format.ContainUnless(format.Guard(), &visiting, "list stored values", &err)
 	return s.eachDocument(ids, func(id []byte, doc uint32) error {
 		if s.deleted != nil && s.deleted.Contains(doc) {
 			return nil
 		}
-		visiting = true
-		err := visit(id, doc)
-		visiting = false
+		var err error
+		visiting.Do(func() { err = visit(id, doc) })
 		return err
 	})
 }
