@@ -76,7 +76,6 @@ type listedFile struct {
 	segment.Fingerprint
 }
 
-// name returns the name of its directory.
 func (g *generation) name() string { return fmt.Sprintf(generationName, g.Number) }
 
 // encode returns the manifest, and sets its hash.

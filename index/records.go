@@ -25,7 +25,6 @@ const (
 	trimAfter = 16 << 20
 )
 
-// recordFinder finds the stored records of a reader's files.
 type recordFinder struct {
 	searched atomic.Int64 // segments
 	read     atomic.Int64 // bytes of records that were found by their places
@@ -34,7 +33,6 @@ type recordFinder struct {
 	places map[uint32]recordPlace // by file; nil if they cannot be read
 }
 
-// recordPlace is where a record is stored.
 type recordPlace struct {
 	segment *segment.Segment
 	doc     uint32
@@ -83,7 +81,6 @@ func (f *recordFinder) at(segments []*segment.Segment, p recordPlace) ([]byte, e
 	return b, err
 }
 
-// recordPlaces returns where the records of all files are.
 func recordPlaces(segments []*segment.Segment) (map[uint32]recordPlace, error) {
 	places := make(map[uint32]recordPlace)
 	for _, s := range segments {

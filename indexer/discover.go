@@ -116,7 +116,6 @@ func (l rootLayout) mayEnter(name string) bool {
 
 func slashed(path string) []byte { return []byte(filepath.ToSlash(path)) }
 
-// newFound returns the empty result for an adapter.
 func newFound(a adapter.Adapter) *Found {
 	f := &Found{Limits: adapter.LimitsOf(a), Revisions: make(map[string]int)}
 	for _, agent := range adapter.Agents(a) {

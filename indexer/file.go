@@ -136,7 +136,6 @@ func (r *lineReader) settle(rec *session.Record) {
 	rec.Agent, rec.Notes = agent, notes
 }
 
-// addHeld adds the documents of pending entries.
 func (r *lineReader) addHeld(rec *session.Record) {
 	for i := range r.held {
 		h := &r.held[i]

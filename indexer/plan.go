@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -432,13 +431,12 @@ func sameRange(file *content.File, from, end, volatile int64, blocks []uint64) (
 			return same, nil
 		}
 	}
-	buf := scratches.Get().(*[scratchSize]byte)
-	defer scratches.Put(buf)
+	buf := make([]byte, scratchSize)
 	for _, want := range blocks {
 		at, h := max(from, volatile), xxhash.New()
 		from += session.HashedBlock
 		// At the end of the file it stops without an error.
-		if _, err := io.CopyBuffer(h, io.NewSectionReader(file, at, min(from, end)-at), buf[:]); err != nil || h.Sum64() != want {
+		if _, err := io.CopyBuffer(h, io.NewSectionReader(file, at, min(from, end)-at), buf); err != nil || h.Sum64() != want {
 			return false, err
 		}
 	}
@@ -465,9 +463,6 @@ func sameMapped(file *os.File, from, end, volatile int64, blocks []uint64) (same
 	}
 	return true, nil
 }
-
-// scratches are buffers for reading files.
-var scratches = sync.Pool{New: func() any { return new([scratchSize]byte) }}
 
 // volatileOf returns the volatile bytes of a file as they are now. If they cannot be read,
 // they differ from those that are indexed.

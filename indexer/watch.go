@@ -310,7 +310,6 @@ func (w *watcher) lost(err error) {
 	s.quiet.set(w.times.quiet)
 }
 
-// pathsOf lists the paths of roots.
 func pathsOf(roots []adapter.Root) []string {
 	return lists.Map(roots, func(r adapter.Root) string { return r.Path })
 }

@@ -20,7 +20,6 @@ func appendColumn[T ~int32 | ~int64 | ~uint64](b []byte, numbers []T) []byte {
 	return format.AppendColumn(b, len(numbers), func(i int) int64 { return int64(numbers[i]) })
 }
 
-// columns reads columns of n integers.
 func (d *factDecoder) columns(n int, columns ...*format.Column) {
 	for _, c := range columns {
 		*c = d.Column(n)

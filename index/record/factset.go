@@ -166,15 +166,12 @@ type job struct {
 // long as reading it.
 type batch struct {
 	jobs   []job
-	pieces *[batchSize]Piece
+	pieces [batchSize]Piece
 	errs   [batchSize]error
 	ready  chan struct{}
 }
 
 const batchSize = 4
-
-// piecePool has the memory of batches.
-var piecePool = sync.Pool{New: func() any { return new([batchSize]Piece) }}
 
 // pieceSize has room for most pieces. Of the bytes, those that are not used are never
 // touched, and so cost nothing.
@@ -252,15 +249,12 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 			})
 		}
 		for i := range batches {
-			batches[i].pieces, batches[i].ready = piecePool.Get().(*[batchSize]Piece), make(chan struct{}, 1)
+			batches[i].ready = make(chan struct{}, 1)
 			begin(&batches[i])
 		}
 		defer func() {
 			close(queue)
 			working.Wait()
-			for i := range batches {
-				piecePool.Put(batches[i].pieces)
-			}
 		}()
 		for i := 0; ; i++ {
 			b := &batches[i%len(batches)]

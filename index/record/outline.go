@@ -187,7 +187,7 @@ func (c *coder) writeGroups(list []session.Node) {
 			c.out = format.AppendFixed(c.out, uint64(len(rows.out)))
 			above = &session.Node{}
 		}
-		rows.node(n, above)
+		rows.writeNode(n, above)
 		above = n
 	}
 	c.out = format.AppendString(c.out, string(rows.out))
@@ -195,68 +195,78 @@ func (c *coder) writeGroups(list []session.Node) {
 
 func groupsOf(entries int) int { return (entries + nodeGroup - 1) / nodeGroup }
 
-// node codes an entry that follows another one in its group.
-func (c *coder) node(n, above *session.Node) {
+// writeNode writes an entry that follows another one in its group. Reading is apart from it,
+// because most of the time of an answer with many entries goes into that.
+func (c *coder) writeNode(n, above *session.Node) {
 	isAbove := n.ParentID != "" && n.ParentID == above.ID
+	isNamed := n.ParentID != "" && !isAbove
 	isMessage := n.Message != "" && n.Message != above.Message
-	flags := flag(n.HasParent, nodeHasParent) | flag(isAbove, nodeParentAbove) | flag(n.ParentID != "" && !isAbove, nodeParentNamed) |
+	flags := flag(n.HasParent, nodeHasParent) | flag(isAbove, nodeParentAbove) | flag(isNamed, nodeParentNamed) |
 		flag(n.TargetID != "", nodeTarget) | flag(n.FirstKept != "", nodeFirstKept) |
 		flag(isMessage, nodeMessage) | flag(n.Message != "" && !isMessage, nodeMessageAbove) |
 		flag(n.Aside, nodeAside) | flag(n.Apart, nodeApart) | flag(n.Beside, nodeBeside) |
 		flag(n.Tool != "", nodeTool)
-	has := func(flag int64) bool { return flags&flag != 0 }
-	if natural(c, &flags); !c.writes {
-		n.HasParent, n.Aside, n.Apart, n.Beside = has(nodeHasParent), has(nodeAside), has(nodeApart), has(nodeBeside)
-		if has(nodeParentAbove) {
-			n.ParentID = above.ID
+	for _, v := range [...]uint64{uint64(flags), c.numbers[n.Type], c.numbers[n.Role]} {
+		c.out = format.AppendUint(c.out, v)
+	}
+	c.out = format.AppendString(c.out, n.ID)
+	for _, s := range [...]struct {
+		text  string
+		isSet bool
+	}{{n.ParentID, isNamed}, {n.TargetID, n.TargetID != ""}, {n.FirstKept, n.FirstKept != ""}, {n.Message, isMessage}} {
+		if s.isSet {
+			c.out = format.AppendString(c.out, s.text)
 		}
-		if has(nodeMessageAbove) {
-			n.Message = above.Message
-		}
 	}
-	c.name(&n.Type)
-	c.name(&n.Role)
-	c.text(&n.ID)
-	if has(nodeParentNamed) {
-		c.text(&n.ParentID)
+	if n.Tool != "" {
+		c.out = format.AppendUint(c.out, c.numbers[n.Tool])
 	}
-	if has(nodeTarget) {
-		c.text(&n.TargetID)
+	for _, v := range [...]int64{n.Time - above.Time, n.Offset - above.Offset, int64(n.Length), int64(n.Line) - int64(above.Line)} {
+		c.out = format.AppendInt(c.out, v)
 	}
-	if has(nodeFirstKept) {
-		c.text(&n.FirstKept)
-	}
-	if has(nodeMessage) {
-		c.text(&n.Message)
-	}
-	if has(nodeTool) {
-		c.name(&n.Tool)
-	}
-	difference(c, &n.Time, above.Time)
-	difference(c, &n.Offset, above.Offset)
-	number(c, &n.Length)
-	difference(c, &n.Line, above.Line)
 }
 
-// name codes the number of a name.
-func (c *coder) name(s *string) {
-	number := c.numbers[*s]
-	if natural(c, &number); c.writes {
-		return
+// readNode reads the next entry of a group over the one before.
+func (c *coder) readNode(n *session.Node) {
+	name := func() string {
+		i := c.Uint()
+		if i >= uint64(len(c.names)) {
+			c.Fail()
+			return ""
+		}
+		return c.names[i]
 	}
-	if number >= uint64(len(c.names)) {
-		c.Fail()
-		return
+	above := n.ID
+	flags := c.Uint()
+	n.Type, n.Role = name(), name()
+	n.ID = c.String()
+	n.ParentID, n.TargetID, n.FirstKept = "", "", ""
+	switch {
+	case flags&nodeParentAbove != 0:
+		n.ParentID = above
+	case flags&nodeParentNamed != 0:
+		n.ParentID = c.String()
 	}
-	*s = c.names[number]
-}
-
-// difference codes a number that is relative to that of the entry before.
-func difference[T integer](c *coder, v *T, before T) {
-	more := *v - before
-	if number(c, &more); !c.writes {
-		*v = before + more
+	if flags&nodeTarget != 0 {
+		n.TargetID = c.String()
 	}
+	if flags&nodeFirstKept != 0 {
+		n.FirstKept = c.String()
+	}
+	if flags&nodeMessage != 0 {
+		n.Message = c.String()
+	} else if flags&nodeMessageAbove == 0 {
+		n.Message = ""
+	}
+	if n.Tool = ""; flags&nodeTool != 0 {
+		n.Tool = name()
+	}
+	n.HasParent, n.Aside = flags&nodeHasParent != 0, flags&nodeAside != 0
+	n.Apart, n.Beside = flags&nodeApart != 0, flags&nodeBeside != 0
+	n.Time += c.Int()
+	n.Offset += c.Int()
+	n.Length = int(c.Int())
+	n.Line += int(c.Int())
 }
 
 // readNodes reads the entries that follow without decoding them. It returns how many pieces
@@ -342,17 +352,17 @@ func (n *nodes) all(from int) (list []session.Node, err error) {
 		if i += from; i == len(n.parts)-1 {
 			entries = n.count - i*pieceEntries
 		}
-		table, rows := format.NewDecoder(p.table), n.rows(p.rows)
+		table, rows, e := format.NewDecoder(p.table), n.rows(p.rows), session.Node{}
 		for k := range entries {
-			at, begins, above := rows.Offset(), k%nodeGroup == 0, &session.Node{}
-			if !begins {
-				above = &list[len(list)-1]
+			begins := k%nodeGroup == 0
+			if begins {
+				e = session.Node{}
 			}
-			list = append(list, session.Node{})
-			e := &list[len(list)-1]
-			if rows.node(e, above); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
+			at := rows.Offset()
+			if rows.readNode(&e); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
 				return nil, errRecord
 			}
+			list = append(list, e)
 		}
 		if !rows.Done() {
 			return nil, errRecord
@@ -418,9 +428,7 @@ func (w *Walk) forward() bool {
 }
 
 func (w *Walk) next() {
-	above := w.entry.Node
-	w.entry.Node = session.Node{}
-	w.rows.node(&w.entry.Node, &above)
+	w.rows.readNode(&w.entry.Node)
 	w.at++
 	w.left--
 	w.entry.Active, w.entry.InContext = w.active.Has(w.at), w.inContext.Has(w.at)

@@ -46,7 +46,6 @@ type Accumulator struct {
 	writer writer
 }
 
-// stored is a stored value.
 type stored struct {
 	doc        int
 	start, end int // in Accumulator.values
@@ -157,7 +156,6 @@ type inverted struct {
 	tokens   uint32   // of the document being added
 }
 
-// term is a term of a field.
 type term struct {
 	key         uint64 // see keyOf
 	start, size uint32 // in inverted.bytes

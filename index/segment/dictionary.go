@@ -22,7 +22,6 @@ type sortedTerm struct {
 	number uint32
 }
 
-// hit is a posting, found by its term.
 type hit struct{ doc, freq uint32 }
 
 // invertedDictionary writes the postings of the terms of a field and then its dictionary,

@@ -165,7 +165,6 @@ func parseEntryHash(term []byte) (hash uint64, ok bool) {
 	return hash, n == 8 && err == nil && hash != 0
 }
 
-// cut shortens a keyword to MaxKeyword bytes.
 func cut(s string) string {
 	if len(s) > MaxKeyword {
 		return s[:MaxKeyword]

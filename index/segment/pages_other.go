@@ -2,7 +2,6 @@
 
 package segment
 
-// dropPages does nothing on this system.
 func dropPages([]byte) {}
 
 // isSmall is true where there is nothing to unmap.
