@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/query/grep"
@@ -460,7 +461,7 @@ func (c *Client) lost(n *connection) error {
 	case n.spoke && (errors.Is(err, errLine) || errors.Is(err, errGarbage)):
 		return c.problem(err.Error(), "`pigrep hosts --check` says more")
 	case n.spoke:
-		return c.problem("the connection ended in the middle of an answer"+because(said), "ask again")
+		return c.problem("the connection ended in the middle of an answer"+human.When(said != "", ": "+said), "ask again")
 	case code == 127 || code == 126 && strings.Contains(said, "not found"):
 		return c.problem("there is no pigrep on its PATH", "install pigrep there")
 	case strings.Contains(said, "unknown flag") || strings.Contains(said, "unknown command"):
@@ -468,14 +469,8 @@ func (c *Client) lost(n *connection) error {
 	case errors.Is(err, errGarbage):
 		return c.problem("it prints more than 1 MB before pigrep answers", "its shell must print nothing when it runs a command")
 	}
-	return c.problem("pigrep does not answer there"+because(strings.TrimPrefix(said, "pigrep: ")), "`pigrep hosts --check` says more")
-}
-
-func because(said string) string {
-	if said == "" {
-		return ""
-	}
-	return ": " + said
+	said = strings.TrimPrefix(said, "pigrep: ")
+	return c.problem("pigrep does not answer there"+human.When(said != "", ": "+said), "`pigrep hosts --check` says more")
 }
 
 // tail keeps the end of what a program writes.

@@ -465,10 +465,7 @@ type place struct {
 }
 
 func (p place) String() string {
-	if p.Entry == "" {
-		return p.Session
-	}
-	return p.Session + ":" + p.Entry
+	return p.Session + human.When(p.Entry != "", ":"+p.Entry)
 }
 
 // wholeName returns a name of a session that stays valid: its id, or its path.

@@ -76,14 +76,8 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 }
 
 func (r *listedSession) text() string {
-	text := strings.Repeat("  ", r.Depth) + r.sessionRow.text()
-	if r.Entry != "" {
-		text += " · best at " + r.Entry
-	}
-	if r.Subagents > 0 {
-		text += " · " + human.Plural(r.Subagents, "subagent", "subagents")
-	}
-	return text
+	subagents := human.When(r.Subagents > 0, human.Plural(r.Subagents, "subagent", "subagents"))
+	return strings.Repeat("  ", r.Depth) + human.Joined(" · ", r.sessionRow.text(), human.When(r.Entry != "", "best at "+r.Entry), subagents)
 }
 
 // FixInput are the arguments of find_fix.
@@ -167,10 +161,7 @@ func (r *fixRow) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, human.Joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
 	for _, c := range r.Calls {
-		fmt.Fprintf(&b, "\n   → %s %s", c.Tool, c.Text)
-		if c.Failed {
-			b.WriteString(" (failed)")
-		}
+		fmt.Fprintf(&b, "\n   → %s %s%s", c.Tool, c.Text, human.When(c.Failed, " (failed)"))
 	}
 	if r.Reply != nil {
 		fmt.Fprintf(&b, "\n   reply: %s", r.Reply.Text)
@@ -301,19 +292,10 @@ func (q *question) call(r *audit.CallRow) callRow {
 }
 
 func (r *callRow) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s %s", r.place, r.Time, r.Status, r.Tool)
-	if r.Exit != 0 {
-		fmt.Fprintf(&b, " exit %d", r.Exit)
-	}
-	if len(r.Rules) > 0 {
-		fmt.Fprintf(&b, " [%s]", strings.Join(r.Rules, ", "))
-	}
-	b.WriteString(": " + r.Text)
-	for _, line := range r.Lines {
-		b.WriteString("\n   " + line)
-	}
-	return b.String()
+	exit := human.When(r.Exit != 0, fmt.Sprintf(" exit %d", r.Exit))
+	rules := human.When(len(r.Rules) > 0, " ["+strings.Join(r.Rules, ", ")+"]")
+	head := fmt.Sprintf("%s %s %s %s%s%s: %s", r.place, r.Time, r.Status, r.Tool, exit, rules, r.Text)
+	return strings.Join(append([]string{head}, r.Lines...), "\n   ")
 }
 
 func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPage[usageRow], error) {
@@ -669,14 +651,7 @@ func around(text string, spans [][2]int, most int) string {
 		return text
 	}
 	start, end := grep.Window(text, spans, most)
-	before, after := "", ""
-	if start > 0 {
-		before = "… "
-	}
-	if end < len(text) {
-		after = " …"
-	}
-	return before + text[start:end] + after
+	return human.When(start > 0, "… ") + text[start:end] + human.When(end < len(text), " …")
 }
 
 func (a grepAnswer) text() string {

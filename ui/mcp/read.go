@@ -597,14 +597,8 @@ func partText(p *partRow) string {
 		return strings.TrimRight(*p.diff, "\n") + human.When(*p.diff != "", "\n")
 	}
 	var b strings.Builder
-	switch p.Kind {
-	case session.KindPrompt, session.KindReply:
-	default:
-		fmt.Fprintf(&b, "(%s", p.Kind)
-		if p.Tool != "" {
-			b.WriteString(" " + p.Tool)
-		}
-		b.WriteString(")\n")
+	if p.Kind != session.KindPrompt && p.Kind != session.KindReply {
+		b.WriteString("(" + human.Joined(" ", string(p.Kind), p.Tool) + ")\n")
 	}
 	if p.Offset > 0 {
 		fmt.Fprintf(&b, "… from byte %d …\n", p.Offset)

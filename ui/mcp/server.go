@@ -110,10 +110,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Hint == "" {
-		return e.Message
-	}
-	return e.Message + "\nhint: " + e.Hint
+	return e.Message + human.When(e.Hint != "", "\nhint: "+e.Hint)
 }
 
 // The codes of the errors of the server itself.
