@@ -370,29 +370,20 @@ func literalGlob(path string) string {
 
 // write writes what the answer lacks and how to get it.
 func (f *footer) write(b *strings.Builder) {
-	if b.Len() > 0 && (f.Dropped > 0 || f.NextCursor != "" || f.LeftOut != nil || f.Newest != "" || len(f.Warnings) > 0 || !f.Complete) {
-		b.WriteString("\n")
-	}
-	if f.Newest != "" {
-		fmt.Fprintf(b, "Nothing in this time; the newest entry is of %s.\n", f.Newest)
-	}
-	if f.Dropped > 0 {
-		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", f.Dropped)
-	}
-	if f.NextCursor != "" {
-		fmt.Fprintf(b, "Next page: cursor %s\n", f.NextCursor)
-	}
-	if f.LeftOut != nil && f.LeftOut.Session != "" {
-		b.WriteString("Your own session is left out (includeCurrent).\n")
-	}
-	if f.LeftOut != nil && f.LeftOut.Searches > 0 {
-		fmt.Fprintf(b, "%s in calls of pigrep left out (includeSearches).\n", human.Plural(f.LeftOut.Searches, "hit", "hits"))
+	out := cmp.Or(f.LeftOut, &leftOut{})
+	lines := []string{
+		human.When(f.Newest != "", "Nothing in this time; the newest entry is of "+f.Newest+"."),
+		human.When(f.Dropped > 0, fmt.Sprintf("%d more of this page did not fit into maxBytes.", f.Dropped)),
+		human.When(f.NextCursor != "", "Next page: cursor "+f.NextCursor),
+		human.When(out.Session != "", "Your own session is left out (includeCurrent)."),
+		human.When(out.Searches > 0, human.Plural(out.Searches, "hit", "hits")+" in calls of pigrep left out (includeSearches)."),
 	}
 	for _, w := range f.Warnings {
-		fmt.Fprintf(b, "Warning: %s\n", w)
+		lines = append(lines, "Warning: "+w)
 	}
-	if !f.Complete {
-		b.WriteString("Not complete: not every session file was searched.\n")
+	lines = append(lines, human.When(!f.Complete, "Not complete: not every session file was searched."))
+	if text := human.Joined("\n", lines...); text != "" {
+		b.WriteString(human.When(b.Len() > 0, "\n") + text + "\n")
 	}
 }
 

@@ -132,11 +132,9 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	}
 	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
 	inexact := !res.TotalIsExact && res.Total > 0
-	p.head = human.When(inexact, "at least ") + human.Plural(res.Total, "session", "sessions")
-	if len(res.Missing) > 0 {
-		p.head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + p.head + " with an error like it."
-	} else {
-		p.head += " with this error."
+	found := human.When(inexact, "at least ") + human.Plural(res.Total, "session", "sessions")
+	if p.head = found + " with this error."; len(res.Missing) > 0 {
+		p.head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + found + " with an error like it."
 	}
 	p.answer = func(rows []fixRow, f footer) any { return fixAnswer{rows, res.Total, inexact, f} }
 	return p, nil
@@ -413,10 +411,8 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 		}
 	}
 	p.rows = p.rows[min(q.at.At, len(p.rows)):]
-	p.head = human.Plural(res.Total, "session", "sessions") + "."
-	if len(res.Sessions) < res.Total {
-		p.head = fmt.Sprintf("%s; the latest %d.", human.Plural(res.Total, "session", "sessions"), len(res.Sessions))
-	}
+	latest := human.When(len(res.Sessions) < res.Total, fmt.Sprintf("; the latest %d", len(res.Sessions)))
+	p.head = human.Plural(res.Total, "session", "sessions") + latest + "."
 	p.answer = func(rows []recapLine, f footer) any { return recapAnswer{rows, res.Total, f} }
 	return p, nil
 }

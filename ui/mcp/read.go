@@ -548,22 +548,14 @@ func shorten(s string, most int) (short string, cut int) {
 
 func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
+	missing := a.Session.Missing
 	b.WriteString(a.Session.text() + "\n")
-	if missing := a.Session.Missing; missing != "" {
-		b.WriteString("Begins in " + missing + ", which is not indexed or deleted.\n")
-	}
-	if a.Before > 0 {
-		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
-	}
+	b.WriteString(human.When(missing != "", "Begins in "+missing+", which is not indexed or deleted.\n"))
+	b.WriteString(human.When(a.Before > 0, human.Plural(a.Before, "entry", "entries")+" before.\n"))
 	for i := range a.Entries {
-		if !a.Entries[i].piece {
-			b.WriteByte('\n')
-		}
-		b.WriteString(entryText(&a.Entries[i]))
+		b.WriteString(human.When(!a.Entries[i].piece, "\n") + entryText(&a.Entries[i]))
 	}
-	if a.After > 0 {
-		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
-	}
+	b.WriteString(human.When(a.After > 0, "\n"+human.Plural(a.After, "entry", "entries")+" after.\n"))
 	if !w.full && !w.transcript {
 		fmt.Fprintf(&b, "\nLonger texts: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
 	}

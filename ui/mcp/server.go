@@ -277,28 +277,24 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	if err != nil {
 		return nil, err
 	}
-	var b strings.Builder
+	var lines []string
 	switch {
 	case f.Damage != "":
-		fmt.Fprintf(&b, "The index is damaged: %s\n", f.Damage)
+		lines = append(lines, "The index is damaged: "+f.Damage)
 	case !f.Built:
-		b.WriteString("There is no index yet; the first search builds it.\n")
+		lines = append(lines, "There is no index yet; the first search builds it.")
 	default:
-		fmt.Fprintf(&b, "%s, %s, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), minute(f.Newest))
+		lines = append(lines, fmt.Sprintf("%s, %s, the newest of %s.", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), minute(f.Newest)))
 	}
 	for _, r := range f.Roots {
-		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))
+		lines = append(lines, r.Path+": "+human.Plural(r.Files, "session file", "session files"))
 	}
-	if f.State.PendingFiles > 0 {
-		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.State.PendingFiles, "session file is", "session files are"))
-	}
+	lines = append(lines, human.When(f.State.PendingFiles > 0, human.Plural(f.State.PendingFiles, "session file is", "session files are")+" not indexed yet."))
 	for _, path := range f.Outside {
-		fmt.Fprintf(&b, "%s is not followed: the link leads out of the session directories.\n", path)
+		lines = append(lines, path+" is not followed: the link leads out of the session directories.")
 	}
-	if f.State.SkippedLines > 0 {
-		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.State.SkippedLines, "line is", "lines are"))
-	}
-	return resultOf(printer.StatusJSON(f), b.String())
+	lines = append(lines, human.When(f.State.SkippedLines > 0, human.Plural(f.State.SkippedLines, "line is", "lines are")+" left out as malformed."))
+	return resultOf(printer.StatusJSON(f), human.Joined("\n", lines...))
 }
 
 // The URIs of resources. Their SESSION and ENTRY are those of read_session.
