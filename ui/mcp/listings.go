@@ -12,6 +12,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/blame"
@@ -145,9 +146,9 @@ func (q *question) fix(x *fix.Session) fixRow {
 		place: q.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, q.Several, x.Kept), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
-	for _, c := range x.Calls {
-		row.Calls = append(row.Calls, fixCall{c.EntryID, c.Tool, beginning(c.Text, 200), c.Status == "error"})
-	}
+	row.Calls = lists.Map(x.Calls, func(c fix.Call) fixCall {
+		return fixCall{c.EntryID, c.Tool, beginning(c.Text, 200), c.Status == "error"}
+	})
 	if x.Reply != nil {
 		row.Reply = &fixReply{x.Reply.EntryID, beginning(x.Reply.Text, 300)}
 	}
@@ -283,9 +284,7 @@ func (q *question) call(r *audit.CallRow) callRow {
 	if r.ExitCode != nil {
 		row.Exit = *r.ExitCode
 	}
-	for _, line := range r.Result {
-		row.Lines = append(row.Lines, beginning(line, 200))
-	}
+	row.Lines = lists.Map(r.Result, func(line string) string { return beginning(line, 200) })
 	return row
 }
 
@@ -315,9 +314,7 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 		a.Today, a.Week = of(&recent.Today), of(&recent.Week)
 		p.head += "; " + printer.RecentLine(recent, "this week")
 	}
-	for _, model := range table.Unpriced {
-		a.Unpriced = append(a.Unpriced, cmp.Or(model, "(no model)"))
-	}
+	a.Unpriced = lists.Map(table.Unpriced, func(model string) string { return cmp.Or(model, "(no model)") })
 	p.head = human.Joined("; ", p.head, a.Estimate)
 	p.answer = func(rows []usageRow, f footer) any {
 		a.Rows, a.footer = rows, f

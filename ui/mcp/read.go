@@ -588,19 +588,9 @@ func partText(p *partRow) string {
 	if p.diff != nil {
 		return strings.TrimRight(*p.diff, "\n") + human.When(*p.diff != "", "\n")
 	}
-	var b strings.Builder
-	if p.Kind != session.KindPrompt && p.Kind != session.KindReply {
-		b.WriteString("(" + human.Joined(" ", string(p.Kind), p.Tool) + ")\n")
-	}
-	if p.Offset > 0 {
-		fmt.Fprintf(&b, "… from byte %d …\n", p.Offset)
-	}
-	b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
-	if p.Length > p.Offset+len(p.Text) {
-		fmt.Fprintf(&b, "… %d bytes more …\n", p.Length-p.Offset-len(p.Text))
-	}
-	if len(p.Subagents) > 0 {
-		fmt.Fprintf(&b, "(subagent: read_session %s)\n", strings.Join(p.Subagents, ", "))
-	}
-	return b.String()
+	kind := human.When(p.Kind != session.KindPrompt && p.Kind != session.KindReply, "("+human.Joined(" ", string(p.Kind), p.Tool)+")\n")
+	before := human.When(p.Offset > 0, fmt.Sprintf("… from byte %d …\n", p.Offset))
+	more := human.When(p.Length > p.Offset+len(p.Text), fmt.Sprintf("… %d bytes more …\n", p.Length-p.Offset-len(p.Text)))
+	subagents := human.When(len(p.Subagents) > 0, "(subagent: read_session "+strings.Join(p.Subagents, ", ")+")\n")
+	return kind + before + strings.TrimRight(p.Text, "\n") + "\n" + more + subagents
 }

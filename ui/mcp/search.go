@@ -219,14 +219,8 @@ func (x *Index) hit(h *search.Hit, owner int) hitRow {
 	if a := h.Answered; a != nil {
 		row.Answered = strings.TrimSpace(sessions.EntryName(a.EntryID, a.Offset) + " " + visible(around(a.Fragment.Text, a.Fragment.Spans, longestFragment)))
 	}
-	for _, side := range []struct {
-		rows *[]string
-		list []search.Neighbour
-	}{{&row.Before, h.Before}, {&row.After, h.After}} {
-		for _, near := range side.list {
-			*side.rows = append(*side.rows, fmt.Sprintf("%s %s", near.Kind, visible(near.Text)))
-		}
-	}
+	beside := func(n search.Neighbour) string { return fmt.Sprintf("%s %s", n.Kind, visible(n.Text)) }
+	row.Before, row.After = lists.Map(h.Before, beside), lists.Map(h.After, beside)
 	return row
 }
 
@@ -315,18 +309,11 @@ func dropping(name string) string {
 
 func (a searchAnswer) text() string {
 	var b strings.Builder
-	switch {
-	case a.TotalAny == 0:
-		b.WriteString("No hits")
-		if a.files > 0 { // else nothing in an archive could have one
-			b.WriteString(" in " + human.Plural(a.files, "session file", "session files"))
-		}
-		b.WriteString(".\n")
-	case a.Total == 0:
-		fmt.Fprintf(&b, "%s, none with every word.\n", search.Found(a.counts))
-	default:
-		fmt.Fprintf(&b, "%s.\n", search.Found(a.counts))
+	found := search.Found(a.counts) + human.When(a.Total == 0, ", none with every word")
+	if a.TotalAny == 0 { // without files, nothing in an archive could have a hit
+		found = "No hits" + human.When(a.files > 0, " in "+human.Plural(a.files, "session file", "session files"))
 	}
+	b.WriteString(found + ".\n")
 	if apart := search.Apart(a.counts); a.Folded > 0 {
 		fmt.Fprintf(&b, "%s not listed (any true lists them).\n", apart)
 	} else if apart != "" {
@@ -335,9 +322,7 @@ func (a searchAnswer) text() string {
 	for _, note := range a.Notes {
 		b.WriteString(note + "\n")
 	}
-	if a.DidYouMean != "" {
-		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
-	}
+	b.WriteString(human.When(a.DidYouMean != "", "Did you mean: "+a.DidYouMean+"\n"))
 	for i := range a.Sessions {
 		x := &a.Sessions[i]
 		b.WriteString("\n" + x.sessionRow.text() + "\n")
@@ -361,9 +346,7 @@ func (h *hitRow) text(session string) string {
 		b.WriteString("\n   before: " + line)
 	}
 	b.WriteString("\n   " + h.Text)
-	if h.Answered != "" {
-		b.WriteString("\n   answered: " + h.Answered)
-	}
+	b.WriteString(human.When(h.Answered != "", "\n   answered: "+h.Answered))
 	for _, line := range h.After {
 		b.WriteString("\n   after: " + line)
 	}
