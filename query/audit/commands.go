@@ -76,7 +76,9 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	if err := x.matchText(a, src); err != nil {
 		return nil, err
 	}
-	c := &commandCount{x: x, groups: groups[commandGroup]{}}
+	c := &commandCount{x: x, groups: newGroups(func(name string) *commandGroup {
+		return &commandGroup{row: CommandRow{Type: "command", Program: name}}
+	})}
 	if len(req.Tools)+len(req.Models) > 0 { // which the sums of programs do not name
 		err = x.eachPiece(x.facts.All, c.add)
 	} else {
@@ -88,7 +90,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t := &c.table
 	failures := req.Failed || req.Error
 	if failures { // of a call that failed, the other programs are not listed
-		maps.DeleteFunc(c.groups, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
+		maps.DeleteFunc(c.groups.rows, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
 	}
 	rows := c.groups.sorted(func(a, b *commandGroup) int { return CompareCommands(&req, &a.row, &b.row) })
 	t.Rows = slices.Grow(t.Rows, len(rows))
@@ -120,12 +122,6 @@ type commandCount struct {
 	programs []*commandGroup // of a piece, by their numbers there
 }
 
-func (t *commandCount) row(program string) *commandGroup {
-	return t.groups.row(program, func(name string) *commandGroup {
-		return &commandGroup{row: CommandRow{Type: "command", Program: name}}
-	})
-}
-
 // add adds the sums or the facts of a piece.
 func (t *commandCount) add(f *file, p *record.Piece) error {
 	if p.Summed {
@@ -133,7 +129,7 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 		t.table.Calls += s.Commands
 		t.table.Unparsed += s.Broken
 		for i, name := range s.Programs.Names {
-			t.row(name).addSum(f, &s.Programs, i)
+			t.groups.row(name).addSum(f, &s.Programs, i)
 		}
 		return nil
 	}
@@ -151,7 +147,7 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 		blamed := c.Blamed(i)
 		c.Programs.Numbers(i, func(number int) {
 			if t.programs[number] == nil {
-				t.programs[number] = t.row(names[number])
+				t.programs[number] = t.groups.row(names[number])
 			}
 			t.programs[number].addCall(f, c, i, t.table.Calls, blamed&1 != 0)
 			blamed >>= 1

@@ -78,7 +78,9 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	if err != nil {
 		return nil, err
 	}
-	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
+	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), t: &FileTable{}, table: newGroups(func(name string) *fileGroup {
+		return &fileGroup{row: FileRow{Type: "file", Path: name}}
+	})}
 	for _, copy := range req.Lost {
 		c.listed.seen.add(copy)
 	}
@@ -92,7 +94,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		return nil, err
 	}
 	t := c.t
-	for _, g := range c.table {
+	for _, g := range c.table.rows {
 		g.row.Sessions = g.files.n
 		g.row.First, g.row.Last = timeAt(g.first), timeAt(g.last)
 		t.Rows = append(t.Rows, g.row)
@@ -129,10 +131,6 @@ type fileCounter struct {
 	unread  error // the first one that came with an outline
 }
 
-func (c *fileCounter) group(name string) *fileGroup {
-	return c.table.row(name, func(name string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: name}} })
-}
-
 // touch returns a row of the history. After an error of an outline, the rows are of no
 // use any more.
 func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
@@ -163,7 +161,7 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 		}
 		name := shellcmd.Resolve(t.Path.At(i), f.CWD)
 		if !c.history {
-			g := c.group(name)
+			g := c.table.row(name)
 			g.add(f, at)
 			g.row.Summaries++
 		} else if isFile(name, c.want) {
@@ -199,7 +197,7 @@ func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 			}
 			continue
 		}
-		g := c.group(name)
+		g := c.table.row(name)
 		g.add(f, at)
 		g.count(action, flags)
 	}

@@ -251,24 +251,30 @@ func dayOf(t time.Time) day {
 	}
 }
 
-// groups are rows by a name.
-type groups[T any] map[string]*T
+// groups are rows by a name, which are made when they are first asked for.
+type groups[T any] struct {
+	rows  map[string]*T
+	build func(name string) *T
+}
 
-// row returns the row with a name. If there is none, it makes one with build, for a copy
-// of the name.
-func (g groups[T]) row(name string, build func(name string) *T) *T {
-	row, ok := g[name]
+func newGroups[T any](build func(name string) *T) groups[T] {
+	return groups[T]{make(map[string]*T), build}
+}
+
+// row returns the row with a name.
+func (g groups[T]) row(name string) *T {
+	row, ok := g.rows[name]
 	if !ok {
 		name = strings.Clone(name)
-		row = build(name)
-		g[name] = row
+		row = g.build(name)
+		g.rows[name] = row
 	}
 	return row
 }
 
 // sorted returns the rows in an order that must be total.
 func (g groups[T]) sorted(compare func(a, b *T) int) []*T {
-	return slices.SortedFunc(maps.Values(g), compare)
+	return slices.SortedFunc(maps.Values(g.rows), compare)
 }
 
 // ComparePeriods orders rows by their first dimension, the latest first, when that is

@@ -258,7 +258,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if req.Tree {
 		x.adopt()
 	}
-	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool), listPrices: make(map[string]*Price)}
+	b := &usageBuild{auditor: x, sources: newGroups(func(name string) *sourceGroup { return &sourceGroup{name: name} }), without: make(map[string]bool), listPrices: make(map[string]*Price)}
 	starts, err := x.byBlock()
 	if err != nil {
 		return nil, err
@@ -322,7 +322,7 @@ func (b *usageBuild) add(i int, u *use) {
 	row.addSums(b.file, b.owner, u)
 	n := b.source.Number(i)
 	if b.bySource[n] == nil {
-		b.bySource[n] = b.sources.row(b.source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
+		b.bySource[n] = b.sources.row(b.source.List[n])
 	}
 	source := b.bySource[n]
 	source.tokens += u.Tokens()

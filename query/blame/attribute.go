@@ -103,9 +103,14 @@ func (x *attribution) replay() *replay {
 const mostNames = 6
 
 // open returns the numbers of the lines that have no origin and could tell theirs.
-func (x *attribution) open() (list []int) {
+func (x *attribution) open() []int {
+	return x.where(func(f *found) bool { return f.by == nil })
+}
+
+// where returns the numbers of the lines that could tell their origin, as far as that passes.
+func (x *attribution) where(passes func(*found) bool) (list []int) {
 	for i := range x.lines {
-		if x.found[i].by == nil && x.tell[i] {
+		if x.tell[i] && passes(&x.found[i]) {
 			list = append(list, i)
 		}
 	}
@@ -119,13 +124,7 @@ func (x *attribution) doubtful() []int {
 		slices.SortStableFunc(list, func(a, b int) int { return len(x.lines[b]) - len(x.lines[a]) })
 		return list[:min(len(list), mostLookups)]
 	}
-	var first []int
-	for i := range x.lines {
-		if x.found[i].first && x.tell[i] {
-			first = append(first, i)
-		}
-	}
-	return slices.Concat(longest(x.open()), longest(first))
+	return slices.Concat(longest(x.open()), longest(x.where(func(f *found) bool { return f.first })))
 }
 
 // Lines without an origin are looked up by their words.

@@ -62,17 +62,12 @@ func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply 
 		path, i = []int{at}, 0
 	}
 	first := i
-	for k := i; k >= 0; k-- {
-		if e.record.Nodes[path[k]].Role == session.RoleUser {
-			if prompt, err = e.said(path[k], session.KindPrompt); prompt != nil || err != nil {
-				first = k
-				break
+	for k := i; k >= 0 && prompt == nil; k-- {
+		if first = k; e.record.Nodes[path[k]].Role == session.RoleUser {
+			if prompt, err = e.said(path[k], session.KindPrompt); err != nil {
+				return nil, nil, err
 			}
 		}
-		first = k
-	}
-	if err != nil {
-		return nil, nil, err
 	}
 	message := e.record.Nodes[at].Message
 	for k := i; k > first && reply == nil && err == nil && (k == i || message != "" && e.record.Nodes[path[k]].Message == message); k-- {

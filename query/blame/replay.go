@@ -183,12 +183,16 @@ func joined(list []line) string {
 	return b.String()
 }
 
-func keys(list []line) []string {
-	all := make([]string, len(list))
-	for i := range list {
-		all[i] = list[i].key
+func keys(list []line) []string { return lists.Map(list, func(l line) string { return l.key }) }
+
+// texts returns the lines of a hunk but for those of a kind.
+func texts(h diff.Hunk, but diff.Kind) (list []string) {
+	for _, l := range h.Lines {
+		if l.Kind != but {
+			list = append(list, l.Text)
+		}
 	}
-	return all
+	return list
 }
 
 // renew returns new lines: those that are among the old ones keep what wrote them.
@@ -427,12 +431,7 @@ func (h *history) edit(c *change) {
 
 // has reports whether the file is as a hunk has made it.
 func (h *history) has(hunk diff.Hunk) bool {
-	var now []string
-	for _, l := range hunk.Lines {
-		if l.Kind != diff.Removed {
-			now = append(now, l.Text)
-		}
-	}
+	now := texts(hunk, diff.Removed)
 	return slices.ContainsFunc(h.blocks, func(block []line) bool { return indexOf(block, now) >= 0 })
 }
 
@@ -485,12 +484,7 @@ func (h *history) splice(block []line, text string, from, to int, with string, b
 // patch applies a hunk. If the lines that it changes are not known, they are a block of their
 // own.
 func (h *history) patch(by *origin, hunk diff.Hunk) {
-	var before []string
-	for _, l := range hunk.Lines {
-		if l.Kind != diff.Added {
-			before = append(before, l.Text)
-		}
-	}
+	before := texts(hunk, diff.Added)
 	at, in := -1, -1
 	for i := len(h.blocks) - 1; i >= 0 && at < 0 && len(before) > 0; i-- {
 		at, in = indexOf(h.blocks[i], before), i

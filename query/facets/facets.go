@@ -181,36 +181,31 @@ func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
 	if err != nil {
 		return err
 	}
-	var docs []uint32 // of the run
-	run := 0
-	flush := func() error {
-		if len(docs) == 0 {
-			return nil
-		}
-		err := c.run(seg, runs[run].File, docs)
-		docs = docs[:0]
-		return err
-	}
 	owned, err := c.reader.Names().Owned(seg)
 	if err != nil {
 		return err
 	}
-	for doc := range set.All() {
-		if file, ok := owned[doc]; ok { // its session is in another file
-			c.note(c.summaries[file])
+	var docs []uint32 // of the run
+	for k, run := range runs {
+		docs = docs[:0]
+		for doc := run.First; doc < min(runs.End(k), uint32(seg.Len())); doc++ {
+			if !set.Has(doc) {
+				continue
+			}
+			if file, ok := owned[doc]; ok { // its session is in another file
+				c.note(c.summaries[file])
+			} else {
+				docs = append(docs, doc)
+			}
+		}
+		if len(docs) == 0 {
 			continue
 		}
-		if doc >= runs.End(run) {
-			if err := flush(); err != nil {
-				return err
-			}
-			for doc >= runs.End(run) {
-				run++
-			}
+		if err := c.run(seg, run.File, docs); err != nil {
+			return err
 		}
-		docs = append(docs, doc)
 	}
-	return flush()
+	return nil
 }
 
 func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field, counts map[string]int) error {

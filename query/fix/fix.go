@@ -155,8 +155,15 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(s.lines) == 0 {
 		return nil, ErrNoWords
 	}
-	rarity, err := search.Rarity(r, s.terms(), req.Shared)
-	if err = cmp.Or(err, ctx.Err()); err != nil {
+	of := req.Shared
+	if of == nil {
+		var err error
+		if of, err = words.Frequencies(r, s.terms(), nil); err != nil {
+			return nil, err
+		}
+	}
+	rarity := search.Rarities(s.terms(), of)
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(rarity) == 0 {
@@ -334,7 +341,9 @@ func (f *follower) session(x *rank.Session) (*Session, error) {
 	if err != nil || rec == nil {
 		return nil, err
 	}
-	t := newTrail(f, rec)
+	t := &trail{follower: f, finder: newFinder(f.ctx, f.signature), entries: entry.NewReader(f.src, f.adapter), record: rec, tree: rec.Tree(), known: make(map[int]bool)}
+	t.entries.Facts = true
+	t.entries.Use(&rec.Summary)
 	defer t.entries.Use(nil)
 	var best *episode
 	for _, offset := range offsets {

@@ -30,13 +30,6 @@ type trail struct {
 	episodes []episode
 }
 
-func newTrail(f *follower, rec *session.Record) *trail {
-	t := &trail{follower: f, finder: newFinder(f.ctx, f.signature), entries: entry.NewReader(f.src, f.adapter), record: rec, tree: rec.Tree(), known: make(map[int]bool)}
-	t.entries.Use(&rec.Summary)
-	t.entries.Facts = true
-	return t
-}
-
 // follow reads the branch with the entry at an offset, from there to its leaf, and adds
 // its episodes. It does nothing if the entry is on a branch that was followed.
 func (t *trail) follow(offset int64) error {

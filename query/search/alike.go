@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"pigrep/index"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/words"
 )
@@ -112,20 +111,8 @@ func (w *wording) alike(o *wording) bool {
 	return false
 }
 
-// Rarity returns BM25's inverse document frequency of each term, by the statistics of all
-// indexes that answer, or if these are nil of this one. Terms that no document contains are
-// omitted.
-func Rarity(r *index.Reader, terms []string, shared *words.Statistics) (map[string]float64, error) {
-	if shared == nil {
-		var err error
-		if shared, err = words.Frequencies(r, terms, nil); err != nil {
-			return nil, err
-		}
-	}
-	return Rarities(terms, shared), nil
-}
-
-// Rarities is Rarity for an index with these statistics.
+// Rarities returns BM25's inverse document frequency of each term in an index with these statistics.
+// Terms that no document contains are omitted.
 func Rarities(terms []string, of *words.Statistics) map[string]float64 {
 	rarity := make(map[string]float64, len(terms))
 	for _, t := range terms {

@@ -304,20 +304,15 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 
 // listed makes a row from the summary alone.
 func (l *lister) listed(i int) Session {
-	s := describe(l.lineage, i, l.req.Resume)
+	s := Session{SessionHit: search.Describe(l.lineage.Whole(i), l.req.Resume), Subagents: l.lineage.Subagents(i)}
+	s.Forks = len(l.lineage.forks[i])
+	if p := l.lineage.Parent(i); p != nil {
+		s.ParentPath = p.Path
+	}
 	if l.req.Redact {
 		s.Redact()
 	}
 	return s
-}
-
-func describe(l *Lineage, i int, how search.ResumeFunc) Session {
-	d := Session{SessionHit: search.Describe(l.Whole(i), how), Subagents: l.Subagents(i)}
-	d.Forks = len(l.forks[i])
-	if p := l.Parent(i); p != nil {
-		d.ParentPath = p.Path
-	}
-	return d
 }
 
 // Row is a row of the list in JSON. Score and hits are present when the request had a
