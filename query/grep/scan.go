@@ -127,27 +127,20 @@ const unknownTime = math.MinInt64
 
 func (s *lineScan) searchLines(data []byte, offset int64) error {
 	w := s.w
-	if w.JSONPrefilter == nil {
-		for at := 0; at < len(data); {
-			end := literal.IndexByteFrom(data, '\n', at) + 1
-			if err := s.searchEnded(data[at:end], offset+int64(at)); err != nil {
-				return err
-			}
-			at = end
-		}
-		return nil
+	skipping := w.JSONPrefilter != nil
+	if skipping {
+		s.cursor.Begin(w.JSONPrefilter, data)
 	}
-	s.cursor.Begin(w.JSONPrefilter, data)
-	counted := 0
 	for at := 0; at < len(data); {
-		pos := s.cursor.Next(at)
-		if pos >= len(data) {
-			break
+		pos := at
+		if skipping {
+			if pos = s.cursor.Next(at); pos >= len(data) {
+				break
+			}
 		}
 		start, end := lineStart(data, at, pos), literal.IndexByteFrom(data, '\n', pos)+1
 		if !w.lines.Uncounted {
-			s.lines += bytes.Count(data[counted:start], []byte{'\n'})
-			counted = end
+			s.lines += bytes.Count(data[at:start], []byte{'\n'})
 		}
 		if err := s.searchEnded(data[start:end], offset+int64(start)); err != nil {
 			return err

@@ -167,7 +167,10 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	}
 	whole := &rec.Summary
 	if s.reader.Table().IsChained() {
-		whole = s.reader.Chains().Whole(s.reader.Summary(x.File), s.summary)
+		whole = s.reader.Chains().Whole(s.reader.Summary(x.File), func(path string) *session.Summary {
+			i, _ := s.reader.Table().Find(path)
+			return s.reader.Summary(i)
+		})
 	}
 	hit := Describe(whole, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
@@ -177,11 +180,6 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 		hit.Redact()
 	}
 	return hit, nil
-}
-
-func (s *responder) summary(path string) *session.Summary {
-	i, _ := s.reader.Table().Find(path)
-	return s.reader.Summary(i)
 }
 
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
