@@ -44,8 +44,7 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 		// Programs read stderr for errors and warnings only, unless they ask for more.
 		return nil, func() {}
 	}
-	p := &progressLines{app: a, start: a.Now()}
-	return p.progress, p.end
+	return announce(a)
 }
 
 // nowAndThen shows progress that takes longer, with the time since its start.
@@ -117,35 +116,28 @@ func leftText(left time.Duration) string {
 	return fmt.Sprintf("%12s", text)
 }
 
-// progressLines prints a line at the start and at the end of a first build, and one when
+// announce prints a line at the start and at the end of a first build, and one when
 // another process is waited for that builds it.
-type progressLines struct {
-	app   *app.App
-	start time.Time
-	at    indexer.Progress
-}
-
-func (p *progressLines) progress(at indexer.Progress) {
-	if p.told(at) && (p.at.FilesTotal == 0 || p.at.By != at.By) {
-		files := fmt.Sprintf("%s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
-		if at.By != 0 {
-			p.app.Warn("waiting for process %d, which builds the index of %s", at.By, files)
-		} else {
-			p.app.Warn("building the index of %s", files)
-		}
+func announce(a *app.App) (progress func(indexer.Progress), end func()) {
+	start, last := a.Now(), indexer.Progress{}
+	isLong := func(at indexer.Progress) bool { return at.First && at.BytesTotal >= linesFrom }
+	files := func(at indexer.Progress) string {
+		return fmt.Sprintf("%s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
 	}
-	p.at = at
-}
-
-func (p *progressLines) told(at indexer.Progress) bool { return at.First && at.BytesTotal >= linesFrom }
-
-func (p *progressLines) end() {
-	at, took := p.at, p.app.Now().Sub(p.start).Round(100*time.Millisecond)
-	switch {
-	case !p.told(at), at.By != 0:
-	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
-		// It was interrupted: KeptText says what can be searched.
-	default:
-		p.app.Warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
+	progress = func(at indexer.Progress) {
+		switch {
+		case !isLong(at) || last.FilesTotal != 0 && last.By == at.By:
+		case at.By != 0:
+			a.Warn("waiting for process %d, which builds the index of %s", at.By, files(at))
+		default:
+			a.Warn("building the index of %s", files(at))
+		}
+		last = at
+	}
+	return progress, func() {
+		interrupted := last.Files < last.FilesTotal || last.Committed < last.Bytes // KeptText says what can be searched
+		if isLong(last) && last.By == 0 && !interrupted {
+			a.Warn("built the index of %s in %v", files(last), a.Now().Sub(start).Round(100*time.Millisecond))
+		}
 	}
 }

@@ -69,11 +69,8 @@ func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
 	if x.Elsewhere != nil && x.Hosts == nil {
 		answer.Files = x.State.Files // not only those that were sent
 	}
-	if x.App.JSON {
-		return
-	}
-	for _, w := range warnings {
-		x.App.Warn("%s", w)
+	if !x.App.JSON {
+		x.App.WarnAll(warnings)
 	}
 }
 
