@@ -155,40 +155,22 @@ const maxKnown = 1000
 // maxName is the length in bytes of the longest name of a language or file.
 const maxName = 256
 
+// classes has the tokens that are not plain, and the groups of tokens.
+var classes = map[chroma.TokenType]Class{
+	chroma.Comment: Comment, chroma.LiteralString: String, chroma.LiteralDate: String, chroma.LiteralNumber: Number,
+	chroma.Keyword: Keyword, chroma.OperatorWord: Keyword, chroma.KeywordConstant: Number, chroma.KeywordType: Type,
+	chroma.NameVariable: Name, chroma.NameAttribute: Name, chroma.NameProperty: Name, chroma.NameKeyword: Name, chroma.NameEntity: Name,
+	chroma.NameTag: Tag, chroma.NameConstant: Number, chroma.NameClass: Type, chroma.NameException: Type,
+	chroma.NameDecorator: Function, chroma.NameFunction: Function, chroma.NameFunctionMagic: Function, chroma.NameBuiltin: Function,
+	chroma.NameBuiltinPseudo: Plain,
+	chroma.GenericHeading:    Heading, chroma.GenericSubheading: Heading, chroma.GenericInserted: Inserted, chroma.GenericDeleted: Deleted,
+}
+
 func classOf(t chroma.TokenType) Class {
-	switch t {
-	case chroma.KeywordConstant:
-		return Number
-	case chroma.KeywordType, chroma.NameClass, chroma.NameException:
-		return Type
-	case chroma.NameDecorator, chroma.NameFunction, chroma.NameFunctionMagic, chroma.NameBuiltin:
-		return Function
-	case chroma.NameTag:
-		return Tag
-	case chroma.NameAttribute, chroma.NameProperty, chroma.NameKeyword, chroma.NameEntity:
-		return Name
-	case chroma.NameConstant:
-		return Number
-	case chroma.GenericHeading, chroma.GenericSubheading:
-		return Heading
-	case chroma.GenericInserted:
-		return Inserted
-	case chroma.GenericDeleted:
-		return Deleted
-	case chroma.OperatorWord:
-		return Keyword
-	}
-	switch {
-	case t.InSubCategory(chroma.NameVariable):
-		return Name
-	case t.InCategory(chroma.Keyword):
-		return Keyword
-	case t.InSubCategory(chroma.LiteralNumber):
-		return Number
-	case t.InSubCategory(chroma.LiteralString), t == chroma.LiteralDate:
-		return String
-	case t.InCategory(chroma.Comment):
-		return Comment
+	for _, kind := range []chroma.TokenType{t, t.SubCategory(), t.Category()} {
+		if class, ok := classes[kind]; ok {
+			return class
+		}
 	}
 	return Plain
 }
