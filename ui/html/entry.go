@@ -395,16 +395,14 @@ func (x *writer) enter(e *entry.Entry) {
 		if depth >= maxFolds {
 			continue
 		}
-		where, entries := "Another branch from here", ""
+		where := "Another branch from here"
 		switch first, tree := x.page.Steps[b.step].Entry, x.page.Conversation.Tree; {
 		case tree.Superseded(first):
 			where = "Replaced by later entries with the same ids"
 		case tree.Parent(first) < 0:
 			where = "Another beginning"
 		}
-		if x.page.Pass == nil {
-			entries = human.Plural(x.size(b.step), "entry", "entries")
-		}
+		entries := human.When(x.page.Pass == nil, human.Plural(x.size(b.step), "entry", "entries"))
 		address := ""
 		if site := x.page.Site; site != nil {
 			address = site.Branch(x.page.Conversation.Record.Nodes[x.page.Steps[b.step].Entry].ID)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,7 +238,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 		return err
 	}
 	view.Marks = string(list)
-	view.addHits(p, at, hits, found)
+	view.addHits(p, at, found)
 	return nil
 }
 
@@ -284,9 +283,8 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 			list = append(list, n)
 		}
 	}
-	slices.Sort(list)
 	slices.Sort(marks)
-	return slices.Compact(list), slices.Compact(marks), nil
+	return list, slices.Compact(marks), nil
 }
 
 func marked(f match.Fragment) (list []string) {
@@ -300,13 +298,17 @@ func marked(f match.Fragment) (list []string) {
 
 // addHits links to the hits before and after the current entry, in the order of the page.
 // found is the entry named in the URL, -1 if there is none.
-func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found int) {
-	step := make(map[int]int, len(p.Steps))
-	for k, s := range p.Steps {
-		step[s.Entry] = k
+func (view *conversationPage) addHits(p *html.Page, at place, found int) {
+	var hits []int
+	before := 0 // the current entry
+	for _, s := range p.Steps {
+		if s.Entry == found {
+			before = len(hits)
+		}
+		if p.Site.Hits[s.Entry] {
+			hits = append(hits, s.Entry)
+		}
 	}
-	hits = slices.DeleteFunc(slices.Clone(hits), func(i int) bool { _, ok := step[i]; return !ok })
-	slices.SortFunc(hits, func(a, b int) int { return cmp.Compare(step[a], step[b]) })
 	l := &hitLinks{Text: human.Plural(len(hits), "hit", "hits")}
 	view.Hits = l
 	if len(hits) == 0 {
@@ -318,8 +320,7 @@ func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found 
 	case n >= 0:
 		l.Text = fmt.Sprintf("hit %s of %s", human.Number(n+1), human.Number(len(hits)))
 	case found >= 0: // Next links to the first hit after it
-		n, _ = slices.BinarySearchFunc(hits, step[found], func(i, k int) int { return cmp.Compare(step[i], k) })
-		n--
+		n = before - 1
 	}
 	if n > 0 {
 		l.Previous = address(n - 1)
