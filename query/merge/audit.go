@@ -43,15 +43,15 @@ func addUp[R any](sum, row *R) { addFields(reflect.ValueOf(sum).Elem(), reflect.
 func addFields(sum, row reflect.Value) {
 	for i := range sum.NumField() {
 		to, from := sum.Field(i), row.Field(i)
-		switch field := sum.Type().Field(i); {
+		switch {
 		case to.CanInt():
 			to.SetInt(to.Int() + from.Int())
-		case field.Name == "First" || field.Name == "Last":
-			a, b := to.Interface().(session.Time), from.Interface().(session.Time)
-			if field.Name == "Last" && b.After(a.Time) || field.Name == "First" && (a.IsZero() || !b.IsZero() && b.Before(a.Time)) {
+		case to.Type() == reflect.TypeFor[session.Time]():
+			a, b, first := to.Interface().(session.Time), from.Interface().(session.Time), sum.Type().Field(i).Name == "First"
+			if !first && b.After(a.Time) || first && (a.IsZero() || !b.IsZero() && b.Before(a.Time)) {
 				to.Set(from)
 			}
-		case field.Anonymous:
+		case to.Kind() == reflect.Struct:
 			addFields(to, from)
 		}
 	}
