@@ -166,8 +166,8 @@ func (x *attribution) answer(resp *Response) error {
 		}
 	}
 	origins := make(map[*origin]*Origin)
-	e := &explainer{collector: x.collector, redact: req.Redact}
-	defer e.close()
+	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
+	defer e.entries.Use(nil)
 	for i := from - 1; i < to; i++ {
 		at := &x.found[i]
 		if x.keys[i] != "" {

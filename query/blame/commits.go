@@ -69,8 +69,8 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	if err := x.open(); err != nil {
 		return nil, err
 	}
-	e := &explainer{collector: x.collector, redact: req.Redact}
-	defer e.close()
+	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
+	defer e.entries.Use(nil)
 	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
 	add := func(row CommitRow, by *origin) (err error) {
 		row.Type = "commit"

@@ -21,12 +21,6 @@ type explainer struct {
 	entries *entry.Reader
 }
 
-func (e *explainer) close() {
-	if e.entries != nil {
-		e.entries.Use(nil)
-	}
-}
-
 func (e *explainer) open(s *session.Summary) error {
 	if e.session == s {
 		return nil
@@ -34,9 +28,6 @@ func (e *explainer) open(s *session.Summary) error {
 	rec, err := e.reader.Record(s.File)
 	if err != nil || rec == nil {
 		return err
-	}
-	if e.entries == nil {
-		e.entries = entry.NewReader(e.src, e.adapter)
 	}
 	e.entries.Use(s)
 	e.session, e.record, e.tree = s, rec, rec.Tree()

@@ -135,21 +135,18 @@ func (t *teller) calls(list []session.CallFact) {
 			t.made(c)
 		}
 	}
-	for _, f := range failures {
-		if t.learns {
-			break
+	if !t.learns {
+		for _, f := range failures {
+			t.says(f)
 		}
-		t.says(f)
 	}
 }
 
 // says adds what a command printed when it failed the last time.
 func (t *teller) says(f *failure) {
-	t.read(f.result, func(e *session.Entry) {
-		for i := range e.Parts {
-			if p := &e.Parts[i]; p.Kind == session.KindResult || p.Kind == session.KindShell {
-				t.facts[f.fact].Error = clipped(fix.ErrorLine(p.Text))
-			}
+	t.read(f.result, func(_ *session.Entry, p *session.Part) {
+		if p.Kind == session.KindResult || p.Kind == session.KindShell {
+			t.facts[f.fact].Error = clipped(fix.ErrorLine(p.Text))
 		}
 	})
 }
@@ -210,32 +207,33 @@ func (t *teller) made(c *session.CallFact) {
 	if !commits && !pulls {
 		return
 	}
-	t.read(c.Result, func(e *session.Entry) {
-		for i := range e.Parts {
-			text := e.Parts[i].Text
-			if commits {
-				for _, m := range commitLine().FindAllSubmatch(text, -1) {
-					f := t.at(Commit, c.Result, string(m[2]))
-					f.Hash = string(m[1])
-					t.facts = append(t.facts, f)
-				}
+	t.read(c.Result, func(_ *session.Entry, p *session.Part) {
+		if commits {
+			for _, m := range commitLine().FindAllSubmatch(p.Text, -1) {
+				f := t.at(Commit, c.Result, string(m[2]))
+				f.Hash = string(m[1])
+				t.facts = append(t.facts, f)
 			}
-			if pulls {
-				for _, m := range pullLink().FindAll(text, -1) {
-					if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
-						t.facts = append(t.facts, t.at(Pull, c.Result, string(m)))
-					}
+		}
+		if pulls {
+			for _, m := range pullLink().FindAll(p.Text, -1) {
+				if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
+					t.facts = append(t.facts, t.at(Pull, c.Result, string(m)))
 				}
 			}
 		}
 	})
 }
 
-// read reads the entry at an offset; what can no longer be read says nothing.
-func (t *teller) read(offset int64, use func(*session.Entry)) {
+// read reads the parts of the entry at an offset; what can no longer be read says nothing.
+func (t *teller) read(offset int64, use func(*session.Entry, *session.Part)) {
 	if n := t.record.NodeAt(offset); n >= 0 {
 		node := &t.record.Nodes[n]
-		_ = t.entries.Read(entry.RefOf(node, t.record.Contexts.At(n)), entry.Identity{ID: node.ID}, use)
+		_ = t.entries.Read(entry.RefOf(node, t.record.Contexts.At(n)), entry.Identity{ID: node.ID}, func(e *session.Entry) {
+			for i := range e.Parts {
+				use(e, &e.Parts[i])
+			}
+		})
 	}
 }
 
@@ -274,11 +272,9 @@ func (t *teller) turns() {
 
 // prompt returns the text of a prompt; "" if the entry is none.
 func (t *teller) prompt(offset int64) (text string) {
-	t.read(offset, func(e *session.Entry) {
-		for i := range e.Parts {
-			if p := &e.Parts[i]; p.Kind == session.KindPrompt && text == "" {
-				text = clipped(string(p.Text))
-			}
+	t.read(offset, func(_ *session.Entry, p *session.Part) {
+		if p.Kind == session.KindPrompt && text == "" {
+			text = clipped(string(p.Text))
 		}
 	})
 	return text
@@ -311,19 +307,16 @@ func (t *teller) turn(entries []int, closing *Fact) {
 		if k < len(entries)-lastEntries && (replied || aborted == "" && k < len(entries)-10*lastEntries) {
 			break
 		}
-		t.read(nodes[i].Offset, func(e *session.Entry) {
-			for p := range e.Parts {
-				part := &e.Parts[p]
-				switch {
-				case part.Kind == session.KindError && e.Role == session.RoleAssistant && !replied && aborted == "", part.Kind == session.KindNote && interruption().Match(part.Text):
-					if k >= len(entries)-lastEntries {
-						aborted = clipped(string(part.Text))
-					}
-				case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
-					replied = true
-					if s := lastParagraph(part.Text); s != "" && (closing.What == "" || saysSomething(s)) {
-						*closing = t.at(Closing, e.Offset, s)
-					}
+		t.read(nodes[i].Offset, func(e *session.Entry, part *session.Part) {
+			switch {
+			case part.Kind == session.KindError && e.Role == session.RoleAssistant && !replied && aborted == "", part.Kind == session.KindNote && interruption().Match(part.Text):
+				if k >= len(entries)-lastEntries {
+					aborted = clipped(string(part.Text))
+				}
+			case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
+				replied = true
+				if s := lastParagraph(part.Text); s != "" && (closing.What == "" || saysSomething(s)) {
+					*closing = t.at(Closing, e.Offset, s)
 				}
 			}
 		})
