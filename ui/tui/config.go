@@ -55,10 +55,7 @@ func Choices() []Choice {
 			list = append(list, Choice{KeysTable, b.name, b.help, b.keys})
 		}
 	}
-	for _, r := range roles {
-		list = append(list, Choice{ColorsTable, r.name, r.help, r.colors()})
-	}
-	return list
+	return append(list, lists.Map(roles, func(r role) Choice { return Choice{ColorsTable, r.name, r.help, r.colors()} })...)
 }
 
 // Check returns the first mistake in the config; nil if there is none.

@@ -89,7 +89,8 @@ func (f *finding) clear() {
 func (m *Model) openFind() tea.Cmd {
 	p := &m.preview
 	m.findFocus = true
-	p.find = finding{running: p.find.running, from: p.entry, back: p.position()}
+	entry, offset := p.topEntry()
+	p.find = finding{running: p.find.running, from: p.entry, back: position{p.want, entry, offset}}
 	return nil
 }
 

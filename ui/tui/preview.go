@@ -63,11 +63,6 @@ type position struct {
 	entry, offset int
 }
 
-func (p *preview) position() position {
-	entry, offset := p.topEntry()
-	return position{p.want, entry, offset}
-}
-
 const (
 	leastAround = 8        // entries on each side of the anchor
 	cacheSize   = 16       // pages
