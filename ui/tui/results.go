@@ -182,14 +182,11 @@ func (r *results) session() *group {
 
 // hit returns the selected hit; nil when there is none.
 func (r *results) hit() *search.Hit {
-	if len(r.items) == 0 {
+	g := r.session()
+	if g == nil || r.rows[r.items[r.at]].hit < 0 {
 		return nil
 	}
-	at := r.rows[r.items[r.at]]
-	if at.hit < 0 {
-		return nil
-	}
-	return &r.groups[at.group].hits[at.hit]
+	return &g.hits[r.rows[r.items[r.at]].hit]
 }
 
 func (r *results) move(n int) {

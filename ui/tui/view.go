@@ -260,10 +260,7 @@ func (m *Model) foot(v view) []string {
 		lines[most-1] = terminal.Clip(strings.Join(lines[most-1:], " "), m.width)
 		lines = lines[:most]
 	}
-	for i := range lines {
-		lines[i] = m.message.style(v).Render(terminal.Fit(lines[i], m.width))
-	}
-	return lines
+	return lists.Map(lines, func(line string) string { return m.message.style(v).Render(terminal.Fit(line, m.width)) })
 }
 
 // style is how a message looks.
