@@ -18,3 +18,17 @@ func TestHeadline(t *testing.T) {
 		}
 	}
 }
+
+// What is not there is not said, nor are its separators.
+func TestWhatIsNotSaid(t *testing.T) {
+	for got, want := range map[string]string{
+		Joined(" · ", "", "a", "", Some(0, "file", "files"), Some(2, "file", "files"), When(false, "x"), When(true, "y"), ""): "a · 2 files · y",
+		Joined(", "):         "",
+		Joined(", ", "", ""): "",
+		Some(1200, "x", "y"): "1,200 y",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -293,7 +293,8 @@ func (t *Text) table(s table) (n int) {
 	}
 	t.Fail(each(func(r *sheetRow) error {
 		if n++; n == 1 && s.titled() {
-			t.tableRow(l.titles(), l, false)
+			titles := lists.Map(l.columns, func(c column) cell { return cell{Text: c.Title, width: len(c.Title)} })
+			t.tableRow(&sheetRow{cells: titles, style: DimStyle}, l, false)
 		}
 		t.tableRow(r, l, true)
 		return t.Err
@@ -400,11 +401,6 @@ func (l *tableLayout) addBars(spare int) {
 	if bar := min(spare/max(shares, 1)-1, maxBar); bar >= minBar {
 		l.bar = bar
 	}
-}
-
-func (l *tableLayout) titles() *sheetRow {
-	titles := lists.Map(l.columns, func(c column) cell { return cell{Text: c.Title, width: len(c.Title)} })
-	return &sheetRow{cells: titles, style: DimStyle}
 }
 
 func (t *Text) tableRow(r *sheetRow, l *tableLayout, bars bool) {

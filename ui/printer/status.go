@@ -497,10 +497,7 @@ func doctorLine(d *Doctor) string {
 
 func (d *Doctor) Text(t *Text) {
 	for _, f := range d.Findings {
-		if f.Path != "" {
-			t.Print(terminal.Clean(human.Path(f.Path, t.Home)), "\n  ")
-		}
-		t.Print(terminal.Clean(f.What), "\n")
+		t.Print(human.When(f.Path != "", terminal.Clean(human.Path(f.Path, t.Home))+"\n  "), terminal.Clean(f.What), "\n")
 	}
 	t.Print(doctorLine(d), "\n")
 }
@@ -509,12 +506,11 @@ func (d *Doctor) Plain(p *Text) {
 	for _, f := range d.Findings {
 		p.record("finding", f.Path, f.What)
 	}
-	for _, r := range []struct {
-		name string
-		n    int
-	}{{"files", d.Files}, {"documents", d.Documents}, {"compared", d.Compared}, {"changed", d.Changed}, {"findings", len(d.Findings)}} {
-		p.record(r.name, strconv.Itoa(r.n))
-	}
+	p.record("files", strconv.Itoa(d.Files))
+	p.record("documents", strconv.Itoa(d.Documents))
+	p.record("compared", strconv.Itoa(d.Compared))
+	p.record("changed", strconv.Itoa(d.Changed))
+	p.record("findings", strconv.Itoa(len(d.Findings)))
 	if d.Repaired != "" {
 		p.record("repaired", d.Repaired)
 	}
@@ -566,15 +562,10 @@ func watchLine(e *WatchEvent) string {
 
 func (e *WatchEvent) Text(t *Text) {
 	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
-	if len(e.Steps) > 0 && e.Event == "update" {
-		path := human.Path(e.Steps[0].Path, t.Home)
-		if n := len(e.Steps) - 1; n > 0 {
-			path += fmt.Sprintf(" and %d more", n)
-		}
-		room := t.Width - terminal.Width(line) - 2
-		if room >= 20 {
-			line += "  " + t.Dim(terminal.ClipLeft(terminal.Clean(path), room))
-		}
+	room := t.Width - terminal.Width(line) - 2
+	if others := len(e.Steps) - 1; others >= 0 && e.Event == "update" && room >= 20 {
+		path := human.Path(e.Steps[0].Path, t.Home) + human.When(others > 0, fmt.Sprintf(" and %d more", others))
+		line += "  " + t.Dim(terminal.ClipLeft(terminal.Clean(path), room))
 	}
 	t.Print(line, "\n")
 }
@@ -709,10 +700,7 @@ func (h *Hosts) Sheet(layout Layout) table {
 	return &sheet[row]{rows: listed(h.Rows), columns: []sheetColumn[row]{
 		{column{Name: "host", Title: "HOST", Key: true}, func(x *row) cell { return textCell(x.Host) }},
 		{column{Name: "version", Title: "VERSION OR PROBLEM", Flex: true}, func(x *row) cell {
-			if x.Problem != "" {
-				return cell{Text: x.Problem}
-			}
-			return textCell(x.Version)
+			return cell{Text: cmp.Or(x.Problem, x.Version), Plain: human.When(x.Problem == "", x.Version)}
 		}},
 		known(column{Name: "agents", Title: "AGENTS"}, func(x *row) cell { return textCell(strings.Join(x.Agents, ",")) }),
 		known(column{Name: "sessions", Title: "SESSIONS", Right: true}, func(x *row) cell { return countCell(x.Sessions) }),
