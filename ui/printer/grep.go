@@ -226,9 +226,9 @@ func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 				marked = append(marked, [2]int{max(s[0], start) - start, min(s[1], end) - start})
 			}
 		}
-		g.Print(human.When(l.From > 0 && start == 0, g.Dim("…")))
+		g.Print(g.Dim(human.When(l.From > 0 && start == 0, "…")))
 		g.marked(line, marked)
-		g.Print(human.When(l.From+len(l.Text) < l.Whole && end == len(l.Text), g.Dim("…")), "\n")
+		g.Print(g.Dim(human.When(l.From+len(l.Text) < l.Whole && end == len(l.Text), "…")), "\n")
 		number++
 		start = end + 1
 	}
@@ -259,7 +259,7 @@ func (g *grepText) marked(line string, spans [][2]int) {
 		for to < len(line) && !utf8.RuneStart(line[to]) {
 			to--
 		}
-		g.Print(human.When(from > 0, g.Dim("…")))
+		g.Print(g.Dim(human.When(from > 0, "…")))
 	}
 	at := from
 	for _, s := range spans {
@@ -269,7 +269,7 @@ func (g *grepText) marked(line string, spans [][2]int) {
 		g.Print(safeLine(line[at:s[0]]), g.Style(MatchStyle, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
-	g.Print(safeLine(line[at:to]), human.When(to < len(line), g.Dim("…")))
+	g.Print(safeLine(line[at:to]), g.Dim(human.When(to < len(line), "…")))
 }
 
 // safeLine makes a line safe to print and keeps its tabs.

@@ -349,7 +349,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 
 // mark is the mark of an entry that was named; "" for others.
 func (p *showText) mark(e *entry.Entry) string {
-	return human.When(p.s.Focus[e.Index], p.Style(printer.MatchStyle, FocusMark))
+	return p.Style(printer.MatchStyle, human.When(p.s.Focus[e.Index], FocusMark))
 }
 
 // state says what is unusual about an entry: label, branch, context; "" for nothing.
