@@ -163,7 +163,6 @@ func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
 	return state, err
 }
 
-// withHead calls use with the head of a file.
 func withHead(file io.ReaderAt, use func(head []byte)) error {
 	head := heads.Get().(*[HeadLength]byte)
 	defer heads.Put(head)

@@ -214,7 +214,6 @@ func (r *Registry) Skills(name string) (list []Skills) {
 	return list
 }
 
-// profiles are those of the agents that have one.
 func (r *Registry) profiles() iter.Seq2[*Profile, Agent] {
 	return func(yield func(*Profile, Agent) bool) {
 		for _, a := range r.agents {

@@ -122,7 +122,6 @@ func (r *release) run(platforms []string) (err error) {
 	return nil
 }
 
-// write writes a file of the release.
 func (r *release) write(name string, data []byte) {
 	do(os.WriteFile(filepath.Join(r.out, name), data, 0o644))
 }

@@ -46,7 +46,6 @@ conversation around them, resumes sessions, and audits what tools did.`
 	maintainer = "The pigrep authors <pigrep@example.org>"
 )
 
-// packages writes the packages of an architecture.
 func (r *release) packages(work, arch string, program file, x *extras) {
 	for _, format := range packageFormats {
 		info := &nfpm.Info{

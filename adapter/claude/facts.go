@@ -56,7 +56,6 @@ func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
 	u.Cost, u.NoCost = adapter.Cost(&p.JSON, cost, u), cost.Empty()
 }
 
-// callFacts returns the facts of a call.
 func (p *parser) callFacts(b *block) session.EntryCall {
 	does := tools()[b.call.tool]
 	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: adapter.UnknownOutcome}

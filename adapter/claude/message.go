@@ -33,7 +33,6 @@ const (
 	commandBlock // a command that the user typed for Claude Code
 )
 
-// call is a call of a tool.
 type call struct {
 	tool  string
 	input jsonl.Value
@@ -140,7 +139,6 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 // runs, such as web_search_tool_result.
 func isResult(typ string) bool { return strings.HasSuffix(typ, "_tool_result") }
 
-// readResult reads the result of a tool.
 func (p *parser) readResult(all jsonl.Fields) {
 	e := &p.Entry
 	id := p.JSON.String(all.Find("tool_use_id"))

@@ -19,7 +19,6 @@ func newParser(state adapter.State) *parser {
 	return p
 }
 
-// parser reads lines of a file of Claude Code.
 type parser struct {
 	adapter.Builder
 	state    adapter.State
@@ -71,7 +70,6 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
-// object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	e := p.Begin(line, v)
 	p.all, p.message, p.rejected, p.blocks = p.JSON.Fields(v), nil, false, p.blocks[:0]
@@ -195,7 +193,6 @@ func (p *parser) readState() {
 	p.restOf(kind, jsonl.Value{}, p.all, lineKeys)
 }
 
-// readTitle reads a line that names the session.
 func (p *parser) readTitle(key string, rank uint8) {
 	e := &p.Entry
 	name := p.all.Find(key)

@@ -42,7 +42,6 @@ var toolsText string
 
 var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools(toolsText) })
 
-// readCall reads a call and writes its part.
 func (p *parser) readCall() {
 	e, all, c := &p.Entry, p.payload, &p.call
 	e.Role = session.RoleAssistant
@@ -227,7 +226,6 @@ func (c *call) command(key string, dialect session.Dialect) ([]byte, session.Dia
 	return quoted(words), dialect
 }
 
-// words returns the strings of a list.
 func (c *call) words(v jsonl.Value) (words []string) {
 	if c.scan == nil || c.scan.Kind(v) != '[' {
 		return nil

@@ -10,7 +10,6 @@ import (
 	"pigrep/internal/session"
 )
 
-// readItem reads a response item.
 func (p *parser) readItem() {
 	e, all := &p.Entry, p.payload
 	e.Type = session.TypeMessage
@@ -53,7 +52,6 @@ func (p *parser) readItem() {
 	}
 }
 
-// whose returns whose texts an item has.
 func (p *parser) whose() byte {
 	switch {
 	case p.typ == "reasoning":

@@ -116,7 +116,6 @@ func (p *parser) readContext() {
 	p.leavesOf(session.KindMeta, p.payload, nil)
 }
 
-// newTurn remembers the id of the turn.
 func (p *parser) newTurn(v jsonl.Value) {
 	if p.JSON.Kind(v) == '"' {
 		p.memo.Turn = xxhash.Sum64String(p.JSON.Name(v))

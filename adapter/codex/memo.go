@@ -86,7 +86,6 @@ func keyOf(whose byte, text []byte) uint64 {
 	return mix(xxhash.Sum64(bytes.TrimSpace(text)), uint64(whose))
 }
 
-// mix returns a hash of two hashes.
 func mix(a, b uint64) uint64 {
 	h := (a ^ b*0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93
 	return h ^ h>>32

@@ -74,7 +74,6 @@ func hasPrefix(text []byte, list []string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return bytes.HasPrefix(text, []byte(s)) })
 }
 
-// readResult reads the texts of a result.
 func (p *parser) readResult(v jsonl.Value) {
 	first := true
 	for item := range p.JSON.Elements(v) {
@@ -151,7 +150,6 @@ func (o *output) unwrap(text []byte) []byte {
 	return rest
 }
 
-// seconds reads a duration in seconds.
 func seconds(number []byte) int32 {
 	n, err := strconv.ParseFloat(string(number), 64)
 	if err != nil || !(n >= 0 && n < 1<<21) {

@@ -20,7 +20,6 @@ func newParser(state adapter.State) *parser {
 	return p
 }
 
-// parser reads lines of a file of Codex.
 type parser struct {
 	adapter.Builder
 	state   adapter.State
@@ -73,7 +72,6 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
-// object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	e := p.Begin(line, v)
 	e.ID = adapter.OffsetID(e.Offset)

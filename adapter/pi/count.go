@@ -54,7 +54,6 @@ func (p *parser) countMessage(line adapter.Line, emit func(*session.Entry)) bool
 	return true
 }
 
-// countBody reads what a message has inside.
 func (p *parser) countBody(w *jsonl.Walk) bool {
 	e, kind, content, details := &p.Entry, session.Kind(""), false, jsonl.Value{}
 	if !w.Enter('{') {
@@ -87,7 +86,6 @@ func (p *parser) countBody(w *jsonl.Walk) bool {
 	return err == nil && p.Counted(session.KindDetails, []adapter.Unknown{{Value: details}}, longest(e.Parts))
 }
 
-// countContent reads the blocks of a message.
 func (p *parser) countContent(w *jsonl.Walk, kind session.Kind) bool {
 	if !w.Enter('[') {
 		return p.countText(w, kind)

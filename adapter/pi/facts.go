@@ -94,7 +94,6 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 	}
 }
 
-// failed reports whether a nested call failed.
 func (p *parser) failed(c *call) bool { return p.JSON.Name(c.status) == "error" }
 
 // shellFacts returns the facts of a command that the user ran.
@@ -121,7 +120,6 @@ func (p *parser) shellFacts() session.EntryCall {
 	return c
 }
 
-// callFacts returns the facts of a call.
 func (p *parser) callFacts(call *call) session.EntryCall {
 	does := toolOf(call.tool)
 	c := session.EntryCall{Part: call.part, Tool: call.tool, Deed: does.Deed, ID: call.id, Outcome: adapter.UnknownOutcome}
@@ -195,7 +193,6 @@ func (p *parser) texts(list []string, v jsonl.Value) []string {
 	return list
 }
 
-// filesIn adds the files that an argument names.
 func (p *parser) filesIn(list []session.FileUse, v jsonl.Value, use session.Deed) []session.FileUse {
 	for _, path := range p.texts(nil, v) {
 		if len(list) < maxPaths {
@@ -228,7 +225,6 @@ func (p *parser) subagentResults() iter.Seq[jsonl.Fields] {
 	return p.objectsIn(p.JSON.Fields(p.message.fields.Find("details")).Find("results"))
 }
 
-// objectsIn visits the objects in a list.
 func (p *parser) objectsIn(v jsonl.Value) iter.Seq[jsonl.Fields] {
 	return func(yield func(jsonl.Fields) bool) {
 		if p.JSON.Kind(v) != '[' {

@@ -38,7 +38,6 @@ const (
 	fileBlock // an attachment
 )
 
-// call is a call of a tool.
 type call struct {
 	id, tool  string
 	arguments jsonl.Value
@@ -153,7 +152,6 @@ func (p *parser) readCall(all jsonl.Fields, nested bool) {
 	}})
 }
 
-// readNested reads the calls that a tool made.
 func (p *parser) readNested(v jsonl.Value) {
 	if p.JSON.Kind(v) != '{' {
 		if !v.Empty() {
@@ -184,7 +182,6 @@ func (p *parser) readAttachments(v jsonl.Value) {
 	}
 }
 
-// addFile adds the block of a file.
 func (p *parser) addFile(name, text []byte, mimeType, data jsonl.Value) {
 	b := block{sort: fileBlock, text: text, mimeType: mimeType, data: data, withText: len(text) > 0}
 	switch {

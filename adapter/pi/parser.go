@@ -63,7 +63,6 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 	})
 }
 
-// object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	all := p.JSON.Fields(v)
 	typ, kind := p.JSON.Name(all.Find("type")), p.JSON.Name(all.Find("kind"))
@@ -107,7 +106,6 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	emit(e)
 }
 
-// begin begins the entry of an object.
 func (p *parser) begin(line adapter.Line, v jsonl.Value, typ string) *session.Entry {
 	e := p.Begin(line, v)
 	e.Type = typ
@@ -130,7 +128,6 @@ func (p *parser) copyHash(all jsonl.Fields) uint64 {
 	return max(h, 1)
 }
 
-// header reads the header of a session.
 func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Header {
 	h := session.Header{
 		ID:      p.JSON.String(all.Find("id")),

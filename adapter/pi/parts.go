@@ -87,7 +87,6 @@ func (p *parser) writeCall(c *call) {
 	}
 }
 
-// join returns two texts as one.
 func (p *parser) join(a []byte, between string, b []byte) []byte {
 	text := append(p.JSON.Room(len(a)+len(between)+len(b)), a...)
 	text = append(text, between...)
@@ -136,12 +135,10 @@ func (p *parser) writeFailure(message, reason jsonl.Value) {
 	p.Add(session.KindError, text)
 }
 
-// wants reports whether the text in a value is wanted.
 func (p *parser) wants(v jsonl.Value) bool {
 	return !p.Sparse || !v.Empty() && p.Line.Wanted(p.JSON.Raw(v))
 }
 
-// onPart completes a part.
 func (p *parser) onPart(part *session.Part) {
 	p.unsure = p.unsure || p.missing
 	p.ofResult(part)
@@ -161,7 +158,6 @@ func (p *parser) details(v jsonl.Value) {
 	}
 }
 
-// strings adds the strings of a value.
 func (p *parser) strings(kind session.Kind, v jsonl.Value) {
 	if !v.Empty() {
 		p.leafPart(kind, []adapter.Unknown{{Value: v}}, nil)

@@ -170,7 +170,6 @@ func (Agent) Home(has func(name string) bool) adapter.Layout {
 	return nil
 }
 
-// home is the layout of the agent directory.
 type home struct{}
 
 func (home) Enter(dir []byte) bool {

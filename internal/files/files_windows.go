@@ -76,10 +76,8 @@ func device(path string) string {
 	return devicePrefix + strings.TrimRight(name, " ")
 }
 
-// namesStream reports whether a path names a device.
 func namesStream(path string) bool { return device(path) != "" }
 
-// openStream opens what is written into.
 func openStream(path string) (*os.File, error) {
 	if d := device(path); d != "" {
 		path = d

@@ -133,7 +133,6 @@ func (o *Output) Write(ctx context.Context, mode fs.FileMode, write func(io.Writ
 	return err
 }
 
-// open opens what is written into.
 func (o *Output) open(ctx context.Context) (*os.File, error) {
 	var f *os.File
 	var err error

@@ -50,7 +50,6 @@ type tally struct {
 	unsure  bool // only the text tells
 }
 
-// object is an open object.
 type object struct {
 	image bool           // it is an image
 	block bool           // a block, whose type and id are no text
@@ -247,7 +246,6 @@ func (w *Leaves) omits(key []byte) bool {
 	return !w.named && slices.ContainsFunc(w.Omit, func(omitted string) bool { return string(key) == omitted })
 }
 
-// dot separates the elements of a name.
 func (w *Leaves) dot() {
 	if len(w.name) > 0 {
 		w.name = append(w.name, '.')
@@ -312,7 +310,6 @@ func (w *Leaves) flat(i int) int {
 	}
 }
 
-// newLine begins the line of a leaf.
 func (w *Leaves) newLine() {
 	if len(w.out) > 0 {
 		w.out = append(w.out, '\n')
@@ -342,7 +339,6 @@ func (w *Leaves) literal(raw ...[]byte) {
 	}
 }
 
-// text writes a string.
 func (w *Leaves) text(v Value) {
 	if v.End-v.Start == len(`""`) && !w.named {
 		return
@@ -364,7 +360,6 @@ func (w *Leaves) text(v Value) {
 	}
 }
 
-// count counts the lines of a string.
 func (w *Leaves) count(json []byte) {
 	n := w.line.Count(json)
 	w.lines, w.some = w.lines+n, true

@@ -86,7 +86,6 @@ func keyAt(data []byte, i int) (key []byte, value int) {
 	return key, skipSpace(data, skipSpace(data, end+1)+1)
 }
 
-// valueAt returns the value that starts at i.
 func (s *Scanner) valueAt(i int) Value {
 	data := s.data
 	switch data[i] {

@@ -253,7 +253,6 @@ func (s *Scanner) text(data []byte, i, depth int) (int, error) {
 	return end, nil
 }
 
-// checkScalar checks the number, true, false or null at i.
 func checkScalar(data []byte, i int) (int, error) {
 	for _, word := range [...]string{"true", "false", "null"} {
 		if data[i] == word[0] {

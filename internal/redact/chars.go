@@ -5,7 +5,6 @@ import "strings"
 // A text is read with sets of characters, from a position to the end of a window: the
 // text up to some length after what announced the secret.
 
-// set is a set of bytes.
 type set [256]bool
 
 func setOf(chars string) (s set) {

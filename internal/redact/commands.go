@@ -67,7 +67,6 @@ func commandWords() []string {
 	return words
 }
 
-// arg is a word of a command.
 type arg struct{ start, end int }
 
 func (f *finder) text(a arg) string { return f.s[a.start:a.end] }
@@ -99,7 +98,6 @@ func (f *finder) command(at int) {
 	}
 }
 
-// options masks the values of options.
 func (f *finder) options(args []arg, p *program) {
 	for i := 0; i < len(args); i++ {
 		flag, form := p.option(f.text(args[i]))

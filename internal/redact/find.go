@@ -121,7 +121,6 @@ func makeTriggers() {
 
 func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
-// find looks for the secrets of the view.
 func find(s string) []Span {
 	t := &allTriggers
 	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, header: header{start: -1}, budget: 16<<10 + 2*len(s)}

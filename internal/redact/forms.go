@@ -19,7 +19,6 @@ func (f *finder) part(start, end int, rule string) {
 	}
 }
 
-// wordPart adds the value at i unless it is a placeholder.
 func (f *finder) wordPart(i int, rule string) {
 	start, end := f.word(i)
 	f.part(start, end, rule)

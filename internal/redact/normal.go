@@ -250,7 +250,6 @@ func entity(s string) (text string, n int) {
 
 var percents = set{'%': true, '+': true}
 
-// percentUnit decodes percent-encoding.
 func percentUnit(s string) (text string, n int) {
 	if s[0] == '+' {
 		return " ", 1

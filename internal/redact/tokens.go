@@ -40,7 +40,6 @@ type part struct {
 	min, max int // max is 0 if there is none
 }
 
-// shape is a parsed shape.
 type shape struct {
 	rule   int
 	parts  []part

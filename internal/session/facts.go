@@ -207,7 +207,6 @@ func (f *Facts) Chunks() int {
 	return f.left + len(f.starts) + 1
 }
 
-// bounds returns where a piece begins and ends.
 func (f *Facts) bounds(i int) (from, to factCounts) {
 	i -= f.left
 	to = f.counts()

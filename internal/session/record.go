@@ -174,7 +174,6 @@ func (r *Record) left() int {
 	return r.Known.Left
 }
 
-// all returns all entries.
 func (r *Record) all() []Node {
 	if r.left() == 0 {
 		return r.Nodes

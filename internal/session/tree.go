@@ -168,7 +168,6 @@ func (t *Tree) Branch(i int) []int {
 	return t.Together(t.complete(path, t.on(path)))
 }
 
-// on says which entries are on a path.
 func (t *Tree) on(path []int) []bool {
 	on := make([]bool, len(t.nodes))
 	for _, i := range path {

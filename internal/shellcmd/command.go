@@ -141,7 +141,6 @@ func (d *dissector) pieces(text string, upstream []string) {
 	d.run(split(text), upstream, "")
 }
 
-// split cuts a text into words at spaces.
 func split(text string) (words []word) {
 	for w := range strings.FieldsSeq(text) {
 		words = append(words, word{text: strings.Trim(w, `"'`)})

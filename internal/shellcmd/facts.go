@@ -285,7 +285,6 @@ func (d *dissector) isIdle(commands []int) bool {
 	return !slices.ContainsFunc(commands, func(at int) bool { return !programs()["ending"][d.commands[at].label()].idle })
 }
 
-// either returns the commands of both lists.
 func either(a, b []int) []int { return append(a[:len(a):len(a)], b...) }
 
 // blamed returns the programs that may have set the exit code, as bits. numbers has the

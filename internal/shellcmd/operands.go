@@ -77,7 +77,6 @@ func editedFiles(c *command, args []string) []string {
 	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(programs, a) })
 }
 
-// accessAll records files.
 func (d *dissector) accessAll(names []string, u use) {
 	if u == unused {
 		return
@@ -214,7 +213,6 @@ func plainArguments(c *command) []string {
 	return args
 }
 
-// isRemote reports whether a path is on another machine.
 func isRemote(s string) bool {
 	host, _, ok := strings.Cut(s, ":")
 	return ok && len(host) > 1 && !strings.Contains(host, "/")

@@ -44,7 +44,6 @@ var programs = sync.OnceValue(func() map[string]map[string]program {
 	return all
 })
 
-// set sets a property.
 func (p *program) set(name, value string, _ bool) {
 	number, _ := strconv.Atoi(value)
 	uses := map[string]use{"read": read, "written": written}

@@ -111,7 +111,6 @@ var Rules = sync.OnceValue(func() (rules []Rule) {
 	return rules
 })
 
-// set sets a property.
 func (m *Match) set(name, value string, _ bool) {
 	lists := map[string]*[]string{"sub": &m.Sub, "flags": &m.Flags, "without": &m.Without, "by": &m.By, "after": &m.After}
 	switch name {
@@ -128,7 +127,6 @@ func (m *Match) set(name, value string, _ bool) {
 	}
 }
 
-// names are those of a field.
 func names(field string) []string {
 	if list, ok := named[field]; ok {
 		return list
@@ -232,7 +230,6 @@ func (c *command) runsOutputOf(programs []string) bool {
 	return true
 }
 
-// ruleMatch is a pattern with the rule it belongs to.
 type ruleMatch struct {
 	rule int
 	*Match

@@ -21,7 +21,6 @@ func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc
 	}
 }
 
-// runner is a program that runs others.
 type runner struct {
 	*dissector
 	command  *command
