@@ -24,7 +24,13 @@ func (p *parser) factsOf() *session.EntryFacts {
 	case session.RoleToolResult:
 		p.resultFacts(f)
 	case session.RoleShell:
-		p.shellFacts(f)
+		for i := range p.blocks {
+			if b := &p.blocks[i]; b.sort == shellBlock {
+				f.Calls = append(f.Calls, session.EntryCall{
+					Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: adapter.UnknownOutcome,
+				})
+			}
+		}
 	}
 	return p.FactsOf()
 }
@@ -153,15 +159,4 @@ func exitCode(text []byte) (int32, bool) {
 	digits, _, _ := bytes.Cut(rest, []byte("\n"))
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 32)
 	return int32(n), err == nil
-}
-
-// shellFacts returns the facts of a command that the user ran.
-func (p *parser) shellFacts(f *session.EntryFacts) {
-	for i := range p.blocks {
-		if b := &p.blocks[i]; b.sort == shellBlock {
-			f.Calls = append(f.Calls, session.EntryCall{
-				Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: adapter.UnknownOutcome,
-			})
-		}
-	}
 }

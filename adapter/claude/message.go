@@ -52,7 +52,9 @@ func (p *parser) readMessage(typ string) {
 	if typ == lineAssistant {
 		e.Role = session.RoleAssistant
 		if model := p.JSON.Name(p.message.Find("model")); model != "" && model[0] != '<' { // <synthetic> is no model
-			e.Model, e.Provider = model, providerOf(model)
+			if e.Model = model; strings.HasPrefix(model, "claude") { // else a gateway may have put another one in its place
+				e.Provider = "anthropic"
+			}
 		}
 		p.readBlocks(content, session.KindReply)
 		p.writeBlocks()
@@ -66,15 +68,6 @@ func (p *parser) readMessage(typ string) {
 	}
 	p.other()
 	p.details()
-}
-
-// providerOf returns the provider of a model, "" for one that a gateway may have put in place
-// of Claude.
-func providerOf(model string) string {
-	if strings.HasPrefix(model, "claude") {
-		return "anthropic"
-	}
-	return ""
 }
 
 // readBlocks reads the content of a message: a text, or a list of blocks.
@@ -108,7 +101,7 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	all := p.JSON.Fields(v)
 	typ := p.JSON.Name(all.Find("type"))
 	known, ok := blockKeys[typ]
-	if !ok && !(kind == session.KindReply && isResult(typ)) {
+	if !ok && !(kind == session.KindReply && strings.HasSuffix(typ, "_tool_result")) {
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}
@@ -128,16 +121,12 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 			return
 		}
 	case "redacted_thinking":
-	default: // the result of a tool of the provider
+	default: // the result of a tool that the provider runs, such as web_search_tool_result
 		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.JSON.String(all.Find("tool_use_id")), value: all.Find("content")})
 		known = blockKeys["tool_result"]
 	}
 	p.MissOthers(all, known)
 }
-
-// isResult reports whether a block of this type is the result of a tool that the provider
-// runs, such as web_search_tool_result.
-func isResult(typ string) bool { return strings.HasSuffix(typ, "_tool_result") }
 
 func (p *parser) readResult(all jsonl.Fields) {
 	e := &p.Entry

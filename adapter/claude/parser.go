@@ -48,11 +48,8 @@ func (p *parser) State() adapter.State {
 func (p *parser) Reset(state adapter.State) {
 	p.state, p.memo = state, memo{}
 	adapter.DecodeMemo(state.Memo, &p.memo)
-	p.agent = isAgentFile(state.Path)
+	p.agent = strings.HasPrefix(session.BaseName(state.Path), "agent-")
 }
-
-// isAgentFile reports whether a file is the conversation of a subagent.
-func isAgentFile(file string) bool { return strings.HasPrefix(session.BaseName(file), "agent-") }
 
 // parentOf returns the session that a subagent in this file works for, as the directory says.
 func parentOf(file string) string {

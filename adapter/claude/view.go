@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"pigrep/adapter"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -82,17 +81,13 @@ func (p *parser) diff() []byte {
 		}
 		number := func(key string) int64 { n, _ := p.JSON.Int(hunk.Find(key)); return n }
 		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n", number("oldStart"), number("oldLines"), number("newStart"), number("newLines"))
-		p.writeHunk(&out, hunk.Find("lines"))
+		for line := range p.JSON.Elements(hunk.Find("lines")) {
+			out.Write(p.JSON.Text(line))
+			out.WriteByte('\n')
+		}
 	}
 	if out.Len() == 0 {
 		return nil
 	}
 	return out.Bytes()
-}
-
-func (p *parser) writeHunk(out *bytes.Buffer, lines jsonl.Value) {
-	for item := range p.JSON.Elements(lines) {
-		out.Write(p.JSON.Text(item))
-		out.WriteByte('\n')
-	}
 }

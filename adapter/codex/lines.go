@@ -42,14 +42,13 @@ var events = adapter.Kinds(map[session.Kind]string{
 	session.KindData:  "turn_diff plan_update",
 })
 
+// detailed are the last words of such events.
+var detailed = []string{"end", "begin", "call", "request", "response"}
+
 // isDetail reports whether an event says more of a call or its result.
 func isDetail(event string) bool {
-	for _, suffix := range []string{"_end", "_begin", "_call", "_request", "_response"} {
-		if strings.HasSuffix(event, suffix) {
-			return true
-		}
-	}
-	return strings.HasPrefix(event, "hook_")
+	at := strings.LastIndexByte(event, '_')
+	return strings.HasPrefix(event, "hook_") || at >= 0 && slices.Contains(detailed, event[at+1:])
 }
 
 // noText lists the keys of strings that are never text: ids, states, and data that is

@@ -126,7 +126,7 @@ func (p *parser) readType(all jsonl.Fields) {
 		p.details(all.Find("details"))
 	case session.TypeCustom:
 		if e.CustomType = p.JSON.Name(all.Find("customType")); e.CustomType != toolStart {
-			p.strings(session.KindData, all.Find("data"))
+			p.leafPart(session.KindData, []adapter.Unknown{{Value: all.Find("data")}}, nil)
 		}
 	case session.TypeCustomMessage:
 		e.CustomType = p.JSON.Name(all.Find("customType"))
@@ -194,7 +194,9 @@ func (p *parser) readMeta(all jsonl.Fields) {
 	if e.Model = p.JSON.Name(all.Find("modelId")); e.Model == "" {
 		e.Model = p.JSON.Name(all.Find("model"))
 		if e.Provider == "" {
-			e.Provider, e.Model = splitModel(e.Model)
+			if provider, model, ok := strings.Cut(e.Model, "/"); ok { // as version 0.7 writes it
+				e.Provider, e.Model = provider, model
+			}
 		}
 	}
 	var lines []string
@@ -210,15 +212,6 @@ func (p *parser) readMeta(all jsonl.Fields) {
 	if len(lines) > 0 {
 		e.Parts = append(e.Parts, session.Part{Kind: session.KindMeta, Text: []byte(strings.Join(lines, "\n"))})
 	}
-}
-
-// splitModel splits "provider/model", as version 0.7 writes it. A name without
-// a slash is a model.
-func splitModel(s string) (provider, model string) {
-	if provider, model, ok := strings.Cut(s, "/"); ok {
-		return provider, model
-	}
-	return "", s
 }
 
 // Lines that programs of pi's family write, and pi does not. oh-my-pi begins a file with a

@@ -1,8 +1,6 @@
 package pi
 
 import (
-	"strings"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -195,8 +193,3 @@ func (p *parser) addFile(name, text []byte, mimeType, data jsonl.Value) {
 
 // roleMention is that of messages with the files that a person mentioned.
 const roleMention = "fileMention"
-
-// isImage reports whether the type of a file is that of an image.
-func (p *parser) isImage(b *block) bool {
-	return strings.HasPrefix(p.JSON.Name(b.mimeType), "image/")
-}

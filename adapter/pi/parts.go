@@ -2,6 +2,7 @@ package pi
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"pigrep/adapter"
@@ -47,9 +48,12 @@ func (p *parser) writeBlocks(kind session.Kind) {
 		case imageBlock:
 			p.writeImage(b)
 		case callBlock:
-			p.writeCall(&b.call)
+			b.call.part = -1
+			if n := len(p.Entry.Parts); len(p.Call(b.call.tool, b.call.id, b.call.arguments)) > 0 {
+				b.call.part = n
+			}
 		case fileBlock:
-			if p.isImage(b) {
+			if strings.HasPrefix(p.JSON.Name(b.mimeType), "image/") {
 				p.writeImage(b)
 			}
 			p.Add(session.KindPrompt, b.text)
@@ -78,13 +82,6 @@ func (p *parser) writeImage(b *block) {
 	image := adapter.Image(&p.JSON, b.mimeType, b.data)
 	image.Base64 = nil
 	p.Entry.Images = append(p.Entry.Images, image)
-}
-
-func (p *parser) writeCall(c *call) {
-	c.part = -1
-	if n := len(p.Entry.Parts); len(p.Call(c.tool, c.id, c.arguments)) > 0 {
-		c.part = n
-	}
 }
 
 func (p *parser) join(a []byte, between string, b []byte) []byte {
@@ -153,15 +150,7 @@ func (p *parser) ofResult(part *session.Part) {
 
 // details adds the strings of details that no part so far contains.
 func (p *parser) details(v jsonl.Value) {
-	if !v.Empty() {
-		p.leafPart(session.KindDetails, []adapter.Unknown{{Value: v}}, p.Entry.Parts)
-	}
-}
-
-func (p *parser) strings(kind session.Kind, v jsonl.Value) {
-	if !v.Empty() {
-		p.leafPart(kind, []adapter.Unknown{{Value: v}}, nil)
-	}
+	p.leafPart(session.KindDetails, []adapter.Unknown{{Value: v}}, p.Entry.Parts)
 }
 
 // leafPart adds one part with the strings of the values, except those that a held

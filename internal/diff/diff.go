@@ -251,7 +251,7 @@ func parse(s string) []File {
 	switch {
 	case strings.HasPrefix(s, "*** Begin Patch"), slices.ContainsFunc(list, isHunkHead):
 		return parseUnified(list)
-	case !slices.ContainsFunc(list, func(l string) bool { return !isNumbered(l) && !isLeftOut(l) }):
+	case !slices.ContainsFunc(list, func(l string) bool { _, _, _, ok := cutNumber(l); return !ok && !isLeftOut(l) }):
 		return parseNumbered(list)
 	case !slices.ContainsFunc(list, func(l string) bool { return l != "" && l != "@@" && !strings.ContainsAny(l[:1], "+- ") }):
 		return parseUnified(list)
@@ -271,11 +271,6 @@ func cutNumber(s string) (kind Kind, n int, text string, ok bool) {
 	}
 	number, err := strconv.ParseInt(rest[:digits], 10, 32)
 	return Kind(s[0]), int(number), rest[digits+1:], err == nil
-}
-
-func isNumbered(s string) bool {
-	_, _, _, ok := cutNumber(s)
-	return ok
 }
 
 // isLeftOut reports whether a line marks omitted unchanged lines.
