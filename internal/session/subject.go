@@ -18,8 +18,8 @@ import (
 // If nothing else is left, it is the command, or the element as a command: /skill:NAME.
 func Subject(prompt string) string {
 	rest, command := cutElements(strings.TrimSpace(prompt))
-	if m := leading('/', leadingCommand, rest); m != nil {
-		rest, command = strings.TrimSpace(rest[len(m[0]):]), strings.TrimSpace(m[0])
+	if m := leadingCommand().FindString(rest); m != "" {
+		rest, command = strings.TrimSpace(rest[len(m):]), strings.TrimSpace(m)
 	}
 	if s := oneLine(task(rest)); s != "" {
 		return s
@@ -47,20 +47,11 @@ var (
 	ruleLine       = lazily(`^([-=*_]\s*){3,}$`)
 )
 
-// leading returns the match of an expression, and of its groups, in a text that begins with
-// a character. The expression matches nothing else, and most prompts begin with a letter.
-func leading(first byte, expr func() *regexp.Regexp, s string) []string {
-	if s == "" || s[0] != first {
-		return nil
-	}
-	return expr().FindStringSubmatch(s)
-}
-
 // cutElements cuts the elements that a text begins with, and returns the last of them
 // as a command. An element without an end is text.
 func cutElements(s string) (rest, command string) {
 	for {
-		m := leading('<', openingTag, s)
+		m := openingTag().FindStringSubmatch(s)
 		if m == nil {
 			return s, command
 		}
@@ -117,7 +108,7 @@ func oneLine(s string) string {
 			code = append(code, line)
 		case line != "" && strings.IndexByte("-=*_", line[0]) >= 0 && ruleLine().MatchString(line):
 		default:
-			if m := leading('#', heading, line); m != nil {
+			if m := heading().FindStringSubmatch(line); m != nil {
 				line = m[2]
 			}
 			text = append(text, line)
