@@ -92,7 +92,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	if failures { // of a call that failed, the other programs are not listed
 		maps.DeleteFunc(c.groups.rows, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
 	}
-	rows := c.groups.sorted(func(a, b *commandGroup) int { return CompareCommands(&req, &a.row, &b.row) })
+	rows := slices.SortedFunc(maps.Values(c.groups.rows), func(a, b *commandGroup) int { return CompareCommands(&req, &a.row, &b.row) })
 	t.Rows = slices.Grow(t.Rows, len(rows))
 	for _, g := range rows {
 		g.row.Sessions, g.row.Last = g.files.n, timeAt(g.last)

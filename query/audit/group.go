@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ type table[T any] struct {
 	by       []string
 	location *time.Location
 	build    func(values []string) *T
-	rows     map[string]*T // by the values
+	rows     map[string]*T // by the values; what sorts them must order any two
 
 	file   *file // of the facts that are added
 	owner  *file // the session that they count for
@@ -236,11 +235,6 @@ func (t *table[T]) find(i int) *T {
 	return row
 }
 
-// sorted returns the rows in an order that must be total.
-func (t *table[T]) sorted(compare func(a, b *T) int) []*T {
-	return slices.SortedFunc(maps.Values(t.rows), compare)
-}
-
 // dayOf returns the day of a time.
 func dayOf(t time.Time) day {
 	d := timespec.DayOf(t)
@@ -253,7 +247,7 @@ func dayOf(t time.Time) day {
 
 // groups are rows by a name, which are made when they are first asked for.
 type groups[T any] struct {
-	rows  map[string]*T
+	rows  map[string]*T // what sorts them must order any two
 	build func(name string) *T
 }
 
@@ -270,11 +264,6 @@ func (g groups[T]) row(name string) *T {
 		g.rows[name] = row
 	}
 	return row
-}
-
-// sorted returns the rows in an order that must be total.
-func (g groups[T]) sorted(compare func(a, b *T) int) []*T {
-	return slices.SortedFunc(maps.Values(g.rows), compare)
 }
 
 // ComparePeriods orders rows by their first dimension, the latest first, when that is

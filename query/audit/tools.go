@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -206,7 +207,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	t := &ToolTable{By: req.By, Covered: x.covered()}
 	var finishing sync.WaitGroup
 	finishing.Go(func() { t.Total = total.finish() }) // takes as long as all rows
-	rows := table.sorted(func(a, b *toolGroup) int {
+	rows := slices.SortedFunc(maps.Values(table.rows), func(a, b *toolGroup) int {
 		return cmp.Or(ComparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.row.Calls, a.row.Calls), slices.Compare(a.keys, b.keys))
 	})
 	for _, g := range rows {

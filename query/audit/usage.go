@@ -346,7 +346,7 @@ func (b *usageBuild) finish() *UsageTable {
 		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish("total", Key{}), Unpriced: slices.Sorted(maps.Keys(b.without)),
 		Covered: b.covered(),
 	}
-	rows := b.table.sorted(func(a, b *usageGroup) int {
+	rows := slices.SortedFunc(maps.Values(b.table.rows), func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
 		return cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.Tokens(), a.Tokens()), slices.Compare(a.keys, b.keys))
 	})
@@ -360,7 +360,7 @@ func (b *usageBuild) finish() *UsageTable {
 	for i, g := range rows {
 		t.Rows[i] = g.finish("usage", b.req.key(b.r, g.keys))
 	}
-	sources := b.sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) })
+	sources := slices.SortedFunc(maps.Values(b.sources.rows), func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) })
 	for _, g := range sources {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
 	}
