@@ -254,7 +254,7 @@ type counts struct {
 type numbers struct {
 	all, of []uint64
 	asked   atomic.Int32
-	ordered func() [][2]uint64
+	ordered func() [][2]uint64 // without those that are there twice
 }
 
 // fewNames is how many look-ups take less time than putting the numbers in order.
@@ -277,16 +277,6 @@ func (n *numbers) each(number uint64, visit func(of uint64)) {
 	for ; at < len(pairs) && pairs[at][0] == number; at++ {
 		visit(pairs[at][1])
 	}
-}
-
-// order returns the numbers in order, without those that are there twice.
-func (n *numbers) order() [][2]uint64 {
-	pairs := make([][2]uint64, len(n.all))
-	for i := range pairs {
-		pairs[i] = [2]uint64{n.all[i], n.of[i]}
-	}
-	slices.SortFunc(pairs, func(a, b [2]uint64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	return slices.Compact(pairs)
 }
 
 // hasOther reports whether a number is of something else than own.
@@ -324,7 +314,14 @@ const aPart = math.MaxUint64
 func count(list iter.Seq2[int, *session.Summary]) *counts {
 	c := &counts{}
 	for _, n := range []*numbers{&c.whole, &c.heads, &c.tails} {
-		n.ordered = sync.OnceValue(n.order)
+		n.ordered = sync.OnceValue(func() [][2]uint64 {
+			pairs := make([][2]uint64, len(n.all))
+			for i := range pairs {
+				pairs[i] = [2]uint64{n.all[i], n.of[i]}
+			}
+			slices.SortFunc(pairs, func(a, b [2]uint64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+			return slices.Compact(pairs)
+		})
 	}
 	var low, base []byte
 	for i, v := range list {
