@@ -242,7 +242,7 @@ var unicodeEscape = bytescan.NewPair('\\', 'u', 1, false)
 // a letter.
 func NextUnicodeEscape(text []byte, from int) int {
 	for from = unicodeEscape.Next(text, from); from < len(text); from = unicodeEscape.Next(text, from+1) {
-		if !isEscaped(text, from) {
+		if !IsEscaped(text, from) {
 			break
 		}
 	}
@@ -268,8 +268,8 @@ func (c *Cursor) escapeBefore(end, from int) int {
 	return end
 }
 
-// isEscaped reports whether the backslash at i is itself escaped.
-func isEscaped(text []byte, i int) bool {
+// IsEscaped reports whether the backslash of JSON at i is itself escaped.
+func IsEscaped(text []byte, i int) bool {
 	n := 0
 	for n < i && text[i-1-n] == '\\' {
 		n++
