@@ -3,6 +3,7 @@ package automaton
 import (
 	"fmt"
 	"regexp/syntax"
+	"slices"
 )
 
 // A Program is a compiled expression. It is immutable and safe for concurrent use.
@@ -117,18 +118,12 @@ func mirrored(re *syntax.Regexp) *syntax.Regexp {
 	case syntax.OpEndText:
 		m.Op = syntax.OpBeginText
 	case syntax.OpConcat:
-		reverse(m.Sub)
+		slices.Reverse(m.Sub)
 	case syntax.OpLiteral:
-		m.Rune = append([]rune(nil), re.Rune...)
-		reverse(m.Rune)
+		m.Rune = slices.Clone(re.Rune)
+		slices.Reverse(m.Rune)
 	}
 	return &m
-}
-
-func reverse[E any](s []E) {
-	for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
-		s[i], s[j] = s[j], s[i]
-	}
 }
 
 // A builder compiles expressions over one alphabet.

@@ -251,11 +251,11 @@ func infoOfClass(re *syntax.Regexp) info {
 
 func isOneLetter(runes []rune) bool {
 	for _, r := range runes[1:] {
-		same := false
-		for f := unicode.SimpleFold(runes[0]); f != runes[0]; f = unicode.SimpleFold(f) {
-			same = same || f == r
+		f := unicode.SimpleFold(runes[0])
+		for f != r && f != runes[0] {
+			f = unicode.SimpleFold(f)
 		}
-		if !same {
+		if f != r {
 			return false
 		}
 	}
@@ -304,7 +304,7 @@ func capList(list []Literal) []Literal {
 }
 
 func union(a, b []Literal) []Literal {
-	list := append([]Literal(nil), a...)
+	list := slices.Clone(a)
 	for _, l := range b {
 		list = appendLiteral(list, l)
 	}
@@ -312,10 +312,8 @@ func union(a, b []Literal) []Literal {
 }
 
 func appendLiteral(list []Literal, l Literal) []Literal {
-	for _, have := range list {
-		if have == l {
-			return list
-		}
+	if slices.Contains(list, l) {
+		return list
 	}
 	return append(list, l)
 }

@@ -61,7 +61,6 @@ func NewFinder(words []Word) *Finder {
 		}
 	}
 	for term := range f.uses {
-
 		f.prefilter.add(term)
 	}
 	return f
