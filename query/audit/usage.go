@@ -99,15 +99,33 @@ type SourceRow struct {
 
 // use is a use of tokens, or the sum of several.
 type use struct {
-	session.Usage // its Cost does not count: it is part of cost
-	cost          record.Sum
-	entries       int
-	unusable      int
-	unpriced      int
-	filled        int   // whose cost is from the prices of the request
-	listed        int   // whose cost is from the list prices
-	at            int64 // the last one; Unix milliseconds
+	input, output, cacheRead, cacheWrite int64
+
+	cost     record.Sum
+	entries  int
+	unusable int
+	unpriced int
+	filled   int   // whose cost is from the prices of the request
+	listed   int   // whose cost is from the list prices
+	at       int64 // the last one; Unix milliseconds
 }
+
+// add adds another use, but not its cost: the sum of floating point numbers depends on
+// their order.
+func (u *use) add(o *use) {
+	u.input += o.input
+	u.output += o.output
+	u.cacheRead += o.cacheRead
+	u.cacheWrite += o.cacheWrite
+	u.entries += o.entries
+	u.unusable += o.unusable
+	u.unpriced += o.unpriced
+	u.filled += o.filled
+	u.listed += o.listed
+	u.at = max(u.at, o.at)
+}
+
+func (u *use) tokens() int64 { return u.input + u.output + u.cacheRead + u.cacheWrite }
 
 // usageGroup is a row of the table under construction.
 type usageGroup struct {
@@ -124,7 +142,7 @@ type usageGroup struct {
 
 // newUse returns a use of a model, with a cost where only the request has a price.
 func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
-	x := use{Usage: u, entries: 1, at: at}
+	x := use{input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite, entries: 1, at: at}
 	if u.Unusable {
 		x.unusable = 1
 	}
@@ -136,21 +154,25 @@ func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 		}
 	}
 	x.cost.Add(u.Cost)
-	b.estimate(&x, model)
+	b.estimate(&x, &u, model)
 	return x
 }
 
 // newUseOf returns sum i.
 func (b *usageBuild) newUseOf(s *record.SummedUsages, i int) use {
-	x := use{Usage: s.At(i), cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i)}
-	b.estimate(&x, s.Model.At(i))
+	u := s.At(i)
+	x := use{
+		input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite,
+		cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i),
+	}
+	b.estimate(&x, &u, s.Model.At(i))
 	return x
 }
 
 // estimate adds what a use without a price costs at the list price of its model, if its file
 // names no costs.
-func (b *usageBuild) estimate(x *use, model string) {
-	if !x.NoCost || x.unpriced == 0 {
+func (b *usageBuild) estimate(x *use, u *session.Usage, model string) {
+	if !u.NoCost || x.unpriced == 0 {
 		return
 	}
 	price, known := b.listPrices[model]
@@ -161,28 +183,22 @@ func (b *usageBuild) estimate(x *use, model string) {
 		b.listPrices[strings.Clone(model)] = price
 	}
 	if price != nil {
-		x.cost.Add(price.cost(&x.Usage))
+		x.cost.Add(price.cost(u))
 		x.listed, x.unpriced = x.unpriced, 0
 	}
 }
 
-// add adds another use, but not its cost: the sum of floating point numbers depends on
-// their order.
-func (u *use) add(o *use) {
-	u.Input += o.Input
-	u.Output += o.Output
-	u.CacheRead += o.CacheRead
-	u.CacheWrite += o.CacheWrite
-	u.entries += o.entries
-	u.unusable += o.unusable
-	u.unpriced += o.unpriced
-	u.filled += o.filled
-	u.listed += o.listed
-	u.at = max(u.at, o.at)
+// count adds a use of a session that counts for owner.
+func (g *usageGroup) count(f, owner *file, u *use) {
+	g.add(u)
+	if f != owner {
+		g.theirTokens += u.tokens()
+	}
+	g.addSums(f, owner, u)
 }
 
-// addSums adds the cost of a use of a session that counts for owner, and counts the session: of a
-// row and of the total each on its own, as of use.add.
+// addSums adds the cost of a use and counts its session: of a row and of the total each on
+// its own, as of use.add.
 func (g *usageGroup) addSums(f, owner *file, u *use) {
 	g.cost.AddSum(u.cost)
 	if u.filled > 0 {
@@ -194,7 +210,6 @@ func (g *usageGroup) addSums(f, owner *file, u *use) {
 	if f != owner {
 		g.subagents.add(f)
 		g.theirCost.AddSum(u.cost)
-		g.theirTokens += u.Tokens()
 	}
 	g.files.add(owner)
 }
@@ -207,6 +222,12 @@ type sourceGroup struct {
 	unpriced int
 }
 
+func (g *sourceGroup) add(u *use) {
+	g.tokens += u.tokens()
+	g.cost.AddSum(u.cost)
+	g.unpriced += u.unpriced
+}
+
 // rounded returns a sum rounded to ten digits, so that it reads 0.7232, not
 // 0.7232000000000001.
 func rounded(s record.Sum) float64 { return Rounded(s.Total()) }
@@ -217,7 +238,7 @@ func Rounded(cost float64) float64 { return math.Round(cost*1e10) / 1e10 }
 // finish returns the row once all uses are added.
 func (g *usageGroup) finish(rowType string, key Key) UsageRow {
 	return UsageRow{
-		Type: rowType, Key: key, Input: g.Input, Output: g.Output, CacheRead: g.CacheRead, CacheWrite: g.CacheWrite, Tokens: g.Tokens(),
+		Type: rowType, Key: key, Input: g.input, Output: g.output, CacheRead: g.cacheRead, CacheWrite: g.cacheWrite, Tokens: g.tokens(),
 		Cost: rounded(g.cost), Entries: g.entries, Sessions: g.files.n, Unusable: g.unusable,
 		Unpriced: g.unpriced, Filled: g.filled, FilledCost: rounded(g.fill), Listed: g.listed, ListedCost: rounded(g.list), Last: timeAt(g.at),
 		Subagents: g.subagents.n, SubagentTokens: g.theirTokens, SubagentCost: rounded(g.theirCost),
@@ -317,17 +338,12 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 
 // add adds use i of the piece.
 func (b *usageBuild) add(i int, u *use) {
-	row := b.table.row(i)
-	row.add(u)
-	row.addSums(b.file, b.owner, u)
+	b.table.row(i).count(b.file, b.owner, u)
 	n := b.source.Number(i)
 	if b.bySource[n] == nil {
 		b.bySource[n] = b.sources.row(b.source.List[n])
 	}
-	source := b.bySource[n]
-	source.tokens += u.Tokens()
-	source.unpriced += u.unpriced
-	source.cost.AddSum(u.cost)
+	b.bySource[n].add(u)
 	if u.unpriced > 0 {
 		if model := b.model.At(i); !b.without[model] {
 			b.without[strings.Clone(model)] = true
@@ -341,6 +357,7 @@ func (b *usageBuild) finish() *UsageTable {
 	by := b.req.By
 	for _, g := range b.table.rows {
 		b.total.add(&g.use)
+		b.total.theirTokens += g.theirTokens
 	}
 	t := &UsageTable{
 		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish("total", Key{}), Unpriced: slices.Sorted(maps.Keys(b.without)),
@@ -348,7 +365,10 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	rows := slices.SortedFunc(maps.Values(b.table.rows), func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		return cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.Tokens(), a.Tokens()), slices.Compare(a.keys, b.keys))
+		if c := cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens())); c != 0 {
+			return c
+		}
+		return slices.Compare(a.keys, b.keys)
 	})
 	if t.Total.Listed > 0 {
 		t.PricesOf = listDate()
