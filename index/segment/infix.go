@@ -128,7 +128,7 @@ func (s *Segment) inOrder(f Field, tree *fst) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.walks++; c.terms == nil && c.walks > walksInTurn {
-		terms := make([]byte, 1, 10*tree.terms)
+		terms := make([]byte, 1, 1+10*tree.terms)
 		_ = tree.walk(nil, nil, nil, func(term []byte, _ PostingsOffset) error {
 			terms = append(append(terms, term...), 0)
 			return nil

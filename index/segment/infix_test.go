@@ -134,6 +134,17 @@ func TestInfixAgain(t *testing.T) {
 }
 
 // Goroutines that look for the same needle get documents of their own.
+// A text field without a term is asked as often as others.
+func TestInfixOfNothing(t *testing.T) {
+	t.Parallel()
+	seg := openFile(t, textDocuments("", "!")...)
+	for n := range byte(walksInTurn + 2) {
+		if docs, ok, err := seg.Infix(FieldText, []byte{'a' + n}, false, 100); err != nil || !ok || !docs.IsEmpty() {
+			t.Fatalf("documents %v, %t, %v; want none", docs, ok, err)
+		}
+	}
+}
+
 func TestInfixAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	seg := openFile(t, textDocuments("getUserName", "userName", "other", "aUserB")...)
