@@ -378,16 +378,19 @@ const broken = ` *\n *`
 
 var breaks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(broken) })
 
-// matcher returns an expression for texts, one in each of its groups, also where wrapping has
-// broken them: that replaces a space, or nothing. Case is ignored as pigrep grep -i ignores it.
-func matcher(needles []string) *regexp.Regexp {
-	groups := lists.Map(needles, func(needle string) string {
-		words := lists.Map(strings.Split(needle, " "), func(word string) string {
-			return strings.Join(lists.Map([]rune(word), func(r rune) string { return regexp.QuoteMeta(string(r)) }), "(?:"+broken+")?")
-		})
-		return "(" + strings.Join(words, "(?: |"+broken+")") + ")"
+// matcher returns an expression for texts, one in each of its groups. Case is ignored as
+// pigrep grep -i ignores it.
+func matcher(needles []string, expr func(needle string) string) *regexp.Regexp {
+	return regexp.MustCompile("(?i)(" + strings.Join(lists.Map(needles, expr), ")|(") + ")")
+}
+
+// wrapped is an expression for a text also where wrapping has broken it: that replaces a
+// space, or nothing.
+func wrapped(needle string) string {
+	words := lists.Map(strings.Split(needle, " "), func(word string) string {
+		return strings.Join(lists.Map([]rune(word), func(r rune) string { return regexp.QuoteMeta(string(r)) }), "(?:"+broken+")?")
 	})
-	return regexp.MustCompile("(?i)" + strings.Join(groups, "|"))
+	return strings.Join(words, "(?: |"+broken+")")
 }
 
 // spans finds needles in the lines from start to end of a conversation.
@@ -398,7 +401,7 @@ func (p *preview) spans(start, end int, needles []string) [][]span {
 	if len(needles) == 0 {
 		return found
 	}
-	expr, rough := matcher(needles), lists.Map(needles, roughly)
+	whole, broken, rough := matcher(needles, regexp.QuoteMeta), matcher(needles, wrapped), lists.Map(needles, roughly)
 	for from, to := 0, 0; from < len(lines); from = to {
 		for to = from + 1; to < len(lines) && p.goesOn(lines[to-1], lines[to]); to++ {
 		}
@@ -407,15 +410,20 @@ func (p *preview) spans(start, end int, needles []string) [][]span {
 		if !slices.ContainsFunc(rough, func(needle string) bool { return strings.Contains(look, needle) }) {
 			continue
 		}
+		expr := whole
+		if to-from > 1 {
+			expr = broken
+		}
+		line, start := from, 0 // of the line in the text
 		for _, m := range expr.FindAllStringSubmatchIndex(text, -1) {
 			needle := slices.IndexFunc(m[2:], func(offset int) bool { return offset >= 0 }) / 2
-			line, at := from, m[0]
-			for ; at > len(lines[line]); line++ {
-				at -= len(lines[line]) + 1
+			for ; m[0] > start+len(lines[line]); line++ {
+				start += len(lines[line]) + 1
 			}
+			at := m[0] - start
 			for i, piece := range breaks().Split(text[m[0]:m[1]], -1) {
+				line := line + i
 				if i > 0 {
-					line++
 					at = len(lines[line]) - len(strings.TrimLeft(lines[line], " "))
 				}
 				cell := terminal.Width(lines[line][:at])
