@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+	"sync"
 
 	engine "github.com/blevesearch/bleve_index_api"
 	"github.com/golang/snappy"
@@ -86,6 +87,9 @@ func (f *inverted) appendValues(b []byte, doc int) []byte {
 	return b
 }
 
+// uncompressedChunks has the memory of docValues: an answer visits values of each segment many times.
+var uncompressedChunks = sync.Pool{New: func() any { return new([]byte) }}
+
 // docValues visits the doc values of documents, whose numbers ascend. A value is
 // valid during the visit only.
 func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value []byte)) {
@@ -100,7 +104,8 @@ func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value
 		panic(format.Damaged("values of %s", f))
 	}
 	ends := s.bytes(at.values+size, endsLen)
-	var memory []byte
+	memory := uncompressedChunks.Get().(*[]byte)
+	defer uncompressedChunks.Put(memory)
 	var start uint64
 	for chunk := uint64(0); chunk < chunks && len(docs) > 0; chunk++ {
 		end, n := readUvarint(ends, 0)
@@ -113,7 +118,7 @@ func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value
 			k++
 		}
 		if k > 0 && end > start {
-			memory = valuesOfChunk(s.bytes(at.values+start, end-start), memory, docs[:k], visit)
+			*memory = valuesOfChunk(s.bytes(at.values+start, end-start), *memory, docs[:k], visit)
 		}
 		docs, start = docs[k:], end
 	}
