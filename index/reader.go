@@ -161,7 +161,8 @@ func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {
 		if decoded == nil {
 			for i, s := range r.table.Beginnings() {
-				if r.Names().apply(s); !yield(i, s) {
+				r.Names().apply(s)
+				if !yield(i, s) {
 					return
 				}
 			}

@@ -42,7 +42,8 @@ type recordPlace struct {
 // if that is not nil.
 func (f *recordFinder) find(segments []*segment.Segment, file uint32, near *segment.Segment) ([]byte, error) {
 	if f.searched.Load() >= fewSearches {
-		if f.once.Do(func() { f.places, _ = recordPlaces(segments) }); f.places != nil {
+		f.once.Do(func() { f.places, _ = recordPlaces(segments) })
+		if f.places != nil {
 			return f.at(segments, f.places[file])
 		}
 	}

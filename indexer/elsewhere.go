@@ -131,7 +131,8 @@ func (x *Elsewhere) Reader() (*index.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Excerpt(); x.partly {
+	r.Excerpt()
+	if x.partly {
 		r.Partly()
 	}
 	return r, nil

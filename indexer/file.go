@@ -162,7 +162,8 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 		case e.Offset < rec.Volatile.Length:
 			e.Pending = true // an overwritten one takes its place
 		}
-		if rec.Add(e); e.Repeats {
+		rec.Add(e)
+		if e.Repeats {
 			return
 		}
 		for _, offset := range e.Shadows {
@@ -350,7 +351,8 @@ func (r *fileRead) tail(line adapter.Line) *session.Record {
 	full := r.rec.Clone()
 	found := r.parse(line, full)
 	r.worker.read(int64(len(line.Raw)))
-	if r.settle(full); !found && full.Header == r.rec.Header && full.LongestLine == r.rec.LongestLine {
+	r.settle(full)
+	if !found && full.Header == r.rec.Header && full.LongestLine == r.rec.LongestLine {
 		return nil
 	}
 	return full

@@ -105,7 +105,8 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 			}
 			s.Known = summary(at)
 		}
-		if s.decide(ix, found, o.proof); s.Change != Unchanged || o.unchanged {
+		s.decide(ix, found, o.proof)
+		if s.Change != Unchanged || o.unchanged {
 			steps = append(steps, s)
 		}
 	})

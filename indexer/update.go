@@ -640,7 +640,8 @@ func (w *worker) commit() error {
 	err := w.target.Commit(w.batch)
 	now, due := w.Now(), false
 	w.note(func() {
-		if w.pace.commitEnds(began, now); err != nil {
+		w.pace.commitEnds(began, now)
+		if err != nil {
 			return
 		}
 		w.done.Committed += w.bytes
@@ -680,7 +681,8 @@ func (u *update) more(bytes int64) {
 func (u *update) note(change func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if change(); u.Progress != nil {
+	change()
+	if u.Progress != nil {
 		u.done.Left = u.pace.left(u.done, u.Now())
 		u.Progress(u.done)
 	}

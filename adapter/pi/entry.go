@@ -286,7 +286,8 @@ func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields,
 	p.Sparse = line.Wanted != nil
 	e := p.begin(line, v, session.TypeSessionInfo)
 	e.ID, e.Apart = adapter.OffsetID(e.Offset), true
-	if p.title(title); len(e.Parts) > 0 {
+	p.title(title)
+	if len(e.Parts) > 0 {
 		emit(e)
 	}
 }

@@ -249,7 +249,8 @@ func (p *parser) subagentUsage(u *session.Usage) bool {
 			continue
 		}
 		var one session.Usage
-		if p.usage(v, &one); !one.Unusable {
+		p.usage(v, &one)
+		if !one.Unusable {
 			u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+one.Input, u.Output+one.Output, u.CacheRead+one.CacheRead, u.CacheWrite+one.CacheWrite
 			u.Cost += one.Cost
 		}

@@ -89,7 +89,8 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 // usages reads uses, or only the beginning of them, for Entries.
 func (d *factDecoder) usages(entries bool) (u Usages) {
 	u.Len = d.Count()
-	if d.columns(u.Len, &u.Offset, &u.Time, &u.Copy); entries {
+	d.columns(u.Len, &u.Offset, &u.Time, &u.Copy)
+	if entries {
 		return u
 	}
 	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.longWrite, &u.cost)
@@ -216,7 +217,8 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 func (d *factDecoder) calls(entries bool) (c Calls) {
 	c.Len = d.Count()
 	n := c.Len
-	if d.columns(n, &c.flags, &c.Offset, &c.Time, &c.Copy); entries {
+	d.columns(n, &c.flags, &c.Offset, &c.Time, &c.Copy)
+	if entries {
 		return c
 	}
 	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)

@@ -97,7 +97,8 @@ func (p *Piece) decode(kind FactKind, stored []byte, entries bool) error {
 	if entries && !d.Failed() {
 		return nil
 	}
-	if d.ColumnEnd(); !d.Done() {
+	d.ColumnEnd()
+	if !d.Done() {
 		return errFacts
 	}
 	return nil

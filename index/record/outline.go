@@ -45,7 +45,8 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 		return Entry{}, false
 	}
 	for last = w.entry; w.left > 0; last = w.entry {
-		if w.next(); w.entry.Offset >= offset {
+		w.next()
+		if w.entry.Offset >= offset {
 			break
 		}
 	}
@@ -359,7 +360,8 @@ func (n *nodes) all(from int) (list []session.Node, err error) {
 				e = session.Node{}
 			}
 			at := rows.Offset()
-			if rows.readNode(&e); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
+			rows.readNode(&e)
+			if begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
 				return nil, errRecord
 			}
 			list = append(list, e)

@@ -198,7 +198,8 @@ func (c *coder) labels(labels *map[string]string) {
 	targets := slices.Sorted(maps.Keys(*labels))
 	list(c, &targets, 2, func(target *string) {
 		label := (*labels)[*target]
-		if c.text(target, &label); !c.writes {
+		c.text(target, &label)
+		if !c.writes {
 			if *labels == nil {
 				*labels = make(map[string]string)
 			}
@@ -209,7 +210,8 @@ func (c *coder) labels(labels *map[string]string) {
 
 func (c *coder) bytes(v *[]byte) {
 	s := string(*v)
-	if c.text(&s); !c.writes && s != "" {
+	c.text(&s)
+	if !c.writes && s != "" {
 		*v = []byte(s)
 	}
 }

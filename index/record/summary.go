@@ -110,7 +110,8 @@ func (c *coder) summary(s *session.Summary) {
 	natural(c, &p.Inode)
 	number(c, &p.Lines)
 	text := p.Text()
-	if natural(c, &text); !c.writes {
+	natural(c, &text)
+	if !c.writes {
 		p.SetText(text)
 	}
 	number(c, &p.TailBytes, &p.Within, &p.LongestLine, &p.ShortestLeft)
@@ -126,7 +127,8 @@ func (c *coder) rest(s *session.Summary) {
 	c.strings(&s.Models)
 	number(c, &s.UsedTokens)
 	cost := math.Float64bits(s.UsedCost)
-	if fixed(c, &cost); !c.writes {
+	fixed(c, &cost)
+	if !c.writes {
 		s.UsedCost = math.Float64frombits(cost)
 	}
 	c.strings(&s.LabelNames)
@@ -162,7 +164,8 @@ func (c *coder) rare(s *session.Summary) {
 	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
 	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
 		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank)
-	if natural(c, &flags); !c.writes {
+	natural(c, &flags)
+	if !c.writes {
 		h.Notes, h.Nested = flags&rareNotes != 0, flags&rareNested != 0
 		h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	}

@@ -174,7 +174,8 @@ func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
 		for i := range t.Len() {
 			s.File, s.Path, s.Agent = t.File(i), t.Path(i), t.reader(i).Agent
 			c := coder{Decoder: format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
-			if c.beginning(&s); c.Failed() {
+			c.beginning(&s)
+			if c.Failed() {
 				panic(errTable)
 			}
 			if !yield(i, &s) {
@@ -189,7 +190,8 @@ func (t *Table) decode(i int, text string, s *session.Summary) {
 	path := int(t.number(i, stampFile) >> 32)
 	s.Path = text[:path]
 	c := coder{Decoder: format.NewDecoder(text[path:])}
-	if c.rest(s); !c.Done() {
+	c.rest(s)
+	if !c.Done() {
 		panic(errTable)
 	}
 }

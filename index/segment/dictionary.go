@@ -139,7 +139,8 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 	defer format.ContainUnless(format.Guard(), &visiting, "list terms", &err)
 	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
 		count, more := s.countPostings(at), false
-		if visiting.Do(func() { more = visit(term, count) }); !more {
+		visiting.Do(func() { more = visit(term, count) })
+		if !more {
 			return errStop
 		}
 		return nil

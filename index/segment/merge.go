@@ -84,7 +84,8 @@ func (m *merger) write() (err error) {
 		headers = append(headers, m.field(f))
 	}
 	p.fieldIndex = m.fieldIndex(headers, m.adjacency())
-	if m.flush(); m.err != nil {
+	m.flush()
+	if m.err != nil {
 		return m.err
 	}
 	for _, s := range m.sources {

@@ -195,7 +195,8 @@ func (t *text) decompress(number int64) error {
 			t.stop()
 			err = reason(err)
 		}
-		if put(p, err); isOfSystem(err) {
+		put(p, err)
+		if isOfSystem(err) {
 			return err
 		}
 	}

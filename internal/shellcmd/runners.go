@@ -109,7 +109,8 @@ func (g *runner) ofShell() {
 
 func (g *runner) locked() {
 	before := len(g.programs)
-	if g.option(); len(g.programs) == before {
+	g.option()
+	if len(g.programs) == before {
 		g.run(programs()["wrapper"]["flock"].after(g.rest))
 	}
 }

@@ -82,7 +82,8 @@ func (r *replay) apply(c *change) {
 	case e != nil && e.Append:
 		h.add(c.by, splitLines(e.Text))
 	case e != nil && len(e.Swaps) > 0:
-		if r.adopt(h); !h.known {
+		r.adopt(h)
+		if !h.known {
 			r.swaps = append(r.swaps, c)
 		}
 		h.swapAll(c.by, e.Swaps)

@@ -122,7 +122,8 @@ func joined(suggested []string) string {
 				}
 			}
 		}
-		if slices.Sort(names); len(names) > 0 {
+		slices.Sort(names)
+		if len(names) > 0 {
 			return intro + strings.Join(names, ", ")
 		}
 	}

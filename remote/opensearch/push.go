@@ -293,7 +293,8 @@ func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st
 		return err
 	}
 	st.Size, st.Mtime = f.Size(), mtime
-	if o.claim(true); p.full() || p.DryRun {
+	o.claim(true)
+	if p.full() || p.DryRun {
 		return o.flush(ctx, false)
 	}
 	return nil

@@ -180,7 +180,8 @@ func (b *backend) follow(ctx context.Context, report func(tui.State)) {
 		mu.Lock()
 		defer mu.Unlock()
 		before := state
-		if with(&state); state != before {
+		with(&state)
+		if state != before {
 			report(state)
 		}
 	}

@@ -66,7 +66,8 @@ func (x *writer) newCall(c *session.Call) *callView {
 	} else {
 		v.Summary = clip(Line(transcript.CallSummary(c, x.page.Session.CWD, false)))
 	}
-	if v.edits(x, diff.Of(c)); len(v.Diffs) > 0 {
+	v.edits(x, diff.Of(c))
+	if len(v.Diffs) > 0 {
 		v.Summary = Line(transcript.Inside(v.path, x.page.Session.CWD))
 	}
 	for _, a := range transcript.Arguments(c, len(v.Diffs) > 0, command) {

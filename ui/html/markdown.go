@@ -172,7 +172,8 @@ func (d *prose) Table(m markdown.Margin, t *markdown.Table) {
 			d.runs(cell)
 			d.b.WriteString("</" + tag + ">")
 		}
-		if d.b.WriteString("</tr>\n"); i == 0 {
+		d.b.WriteString("</tr>\n")
+		if i == 0 {
 			d.b.WriteString("</thead>\n<tbody>")
 		}
 	}

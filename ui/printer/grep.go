@@ -382,7 +382,8 @@ type grepLines struct {
 
 func (g *Grep) messages(out *grepLines, lead grepLead) {
 	out.Fail(g.Each(out.match))
-	if out.endFile(); out.Err != nil {
+	out.endFile()
+	if out.Err != nil {
 		return
 	}
 	sum, state := g.End()

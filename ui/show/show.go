@@ -124,7 +124,8 @@ func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, erro
 		write(header)
 	}
 	for e, err := range entries {
-		if out.Fail(err); out.Err != nil {
+		out.Fail(err)
+		if out.Err != nil {
 			break
 		}
 		write(e.Raw)
@@ -149,7 +150,8 @@ func (s *Tree) Text(t *printer.Text) {
 	p.out.WriteByte('\n')
 	last := 0
 	for r, err := range s.Rows {
-		if t.Fail(err); t.Err != nil {
+		t.Fail(err)
+		if t.Err != nil {
 			return
 		}
 		p.treeRow(r, last)
@@ -351,7 +353,8 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	message := ""                  // Entry.Message of the entry before
 	var file entry.FileLine
 	for e, err := range s.Entries {
-		if b.Fail(err); b.Err != nil {
+		b.Fail(err)
+		if b.Err != nil {
 			break
 		}
 		if name := file.Next(e); name != "" {

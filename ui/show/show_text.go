@@ -114,7 +114,8 @@ func (s *Show) print(p *showText) {
 	p.facts()
 	var file entry.FileLine
 	for e, err := range s.Entries {
-		if p.Fail(err); p.Err != nil {
+		p.Fail(err)
+		if p.Err != nil {
 			return
 		}
 		if name := file.Next(e); name != "" {

@@ -200,7 +200,8 @@ func (r *results) page(n int) {
 	}
 	before := r.at
 	i, _ := slices.BinarySearch(r.items, r.items[r.at]+n*max(1, r.height-2))
-	if r.move(i - before); r.at == before {
+	r.move(i - before)
+	if r.at == before {
 		r.move(n)
 	}
 }

@@ -313,7 +313,8 @@ func (o *Opening) list(req *sessions.Request) {
 
 func (o *Opening) audit(req *audit.Request) {
 	req.Redact = req.Redact || !o.Reveal
-	if o.within(&req.Spec, &req.Env); o.Zone != nil {
+	o.within(&req.Spec, &req.Env)
+	if o.Zone != nil {
 		req.Location = o.Zone
 	}
 }
@@ -361,7 +362,8 @@ func KeepOpen(p *location.Location, x *snapshot.Live) {
 
 // Know makes a layout use the short names of the sessions of whoever answers.
 func Know(l *printer.Layout, p *location.Location, r *index.Reader) {
-	if l.Know(r); p.Hosts != nil {
+	l.Know(r)
+	if p.Hosts != nil {
 		l.Known = p.Hosts.NameOf
 	}
 }
