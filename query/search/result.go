@@ -110,6 +110,23 @@ func (r *Response) Each(ctx context.Context, visit func(*Hit) error) error {
 	return nil
 }
 
+// Owners returns a function that finds the session of a hit in Sessions, nil if it is not there.
+// A session of several files has hits in each of them, and is listed with the path of one.
+func (r *Response) Owners() func(h *Hit) *SessionHit {
+	type session struct{ host, id string }
+	byPath, byID := make(map[string]*SessionHit, len(r.Sessions)), make(map[session]*SessionHit, len(r.Sessions))
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		byPath[s.SessionPath], byID[session{s.Host, s.SessionID}] = s, s
+	}
+	return func(h *Hit) *SessionHit {
+		if s := byPath[h.SessionPath]; s != nil || h.SessionID == "" {
+			return s
+		}
+		return byID[session{h.Host, h.SessionID}]
+	}
+}
+
 // Brief is Each without what only session files say. It may come before Each.
 func (r *Response) Brief(ctx context.Context, visit func(*Hit) error) error {
 	if r.later != nil {

@@ -163,10 +163,8 @@ func shortenParts(res *search.Response) {
 		return
 	}
 	res.Sessions = res.Sessions[:sessionsWithParts]
-	last := res.Sessions[sessionsWithParts-1].SessionPath
-	for len(res.Hits) > 0 && res.Hits[len(res.Hits)-1].SessionPath != last {
-		res.Hits = res.Hits[:len(res.Hits)-1]
-	}
+	owner := res.Owners()
+	res.Hits = slices.DeleteFunc(res.Hits, func(h search.Hit) bool { return owner(&h) == nil })
 }
 
 // finish suggests other queries, and says why nothing was found.

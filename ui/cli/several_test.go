@@ -129,6 +129,43 @@ func TestSessionsOfSeveralFilesOverMCP(t *testing.T) {
 	has("read_session", fork, "Begins in 0199e4a5-5b78-78f2-b041-6b876f71fd01, which is not indexed or deleted.", "sell the cherry")
 }
 
+// A hit in the first of two files of one session is one of that session, which is listed with the
+// path of the last.
+func TestHitsInSessionsOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	const id, part = "0199e4a5-5b78-78f2-b041-6b876f71fd03", "0199e4a5-5b78-78f2-b041-6b876f71fd04"
+	const other = "0199e4a5-5b78-78f2-b041-6b876f71fd05"
+	write := func(dir string) {
+		for name, of := range map[string]struct{ id, cwd, base, text string }{
+			id:              {id, "plums", "", "graft the plum"},
+			id + "_" + part: {id, "plums", `,"history_base":{"thread_id":"` + id + `","end_ordinal_exclusive":2,"end_byte_offset":1}`, "water it"},
+			other:           {other, "quinces", "", "graft graft graft"},
+		} {
+			text := fmt.Sprintf(`{"timestamp":"2026-03-01T10:00:00.000Z","ordinal":0,"type":"session_meta","payload":{"id":"%s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/home/u/%s","originator":"codex_cli_rs","cli_version":"0.169.0","source":"cli","history_mode":"paginated"%s}}
+{"timestamp":"2026-03-01T10:00:01.000Z","ordinal":1,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"%s"}]}}
+`, of.id, of.cwd, of.base, of.text)
+			if err := os.WriteFile(filepath.Join(dir, "rollout-2026-03-01T10-00-00-"+name+".jsonl"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dir := t.TempDir()
+	write(dir)
+	g := newAgent(t, dir)
+	for _, limit := range []string{"1", "9"} { // of sessions: the last hit, and the first that is too many
+		_, text, _ := g.call("search", `{"query":"graft","limit":`+limit+`}`)
+		before, _, found := strings.Cut(text, "graft the plum")
+		if heading := before[strings.LastIndex(before, "/home/u/"):]; found && !strings.HasPrefix(heading, "/home/u/plums") || !found && limit == "9" {
+			t.Errorf("the hit is below %q in %s", heading, text)
+		}
+	}
+	_, get, _ := running(t, func(a *app.App) { write(filepath.Join(a.Home, "sessions")) })
+	waitFor(t, func() bool {
+		_, body := get("/?q=graft")
+		return strings.Contains(body, "<mark>graft</mark> the plum")
+	})
+}
+
 // Pages offer the agents if there are several.
 func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ type hitRow struct {
 	Answered  string       `json:"answered,omitempty" jsonschema:"last reply of the turn of a prompt: ENTRY TEXT"`
 	After     []string     `json:"after,omitempty"`
 
-	owner int // index of its session among those of the answer
+	owner *search.SessionHit
 }
 
 // addTools adds the tools, in the order in which agents see them.
@@ -161,13 +161,12 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	if err != nil {
 		return nil, err
 	}
-	hits, more := res.Hits, false
+	hits, more, owner := res.Hits, false, res.Owners()
 	if in.Flat {
 		more = len(hits) > window
 		hits = hits[:min(len(hits), window)]
 	} else if more = len(res.Sessions) > window; more {
-		last := res.Sessions[window].SessionPath
-		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath == last })]
+		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return owner(&h) == &res.Sessions[window] })]
 	}
 	answer := searchAnswer{
 		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), files: res.Index.Files, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
@@ -176,14 +175,10 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	if res.Late {
 		res.Warnings = append(res.Warnings, late)
 	}
-	owner := make(map[string]int, len(res.Sessions))
-	for i := range res.Sessions {
-		owner[res.Sessions[i].SessionPath] = i
-	}
 	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
 	p.footer.leaveOut(res.Searches)
 	p.footer.Complete = p.footer.Complete && !res.Late
-	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.hit(h, owner[h.SessionPath]) })
+	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.hit(h, owner(h)) })
 	p.next = func(c *cursor, n int) {
 		c.At, c.Window = c.At+n, window
 		if n == len(p.rows) {
@@ -196,14 +191,14 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		if in.Flat {
 			a.Hits = hits
 		} else {
-			a.Sessions = q.grouped(res.Sessions, hits)
+			a.Sessions = q.grouped(hits)
 		}
 		return a
 	}
 	return p, nil
 }
 
-func (x *Index) hit(h *search.Hit, owner int) hitRow {
+func (x *Index) hit(h *search.Hit, owner *search.SessionHit) hitRow {
 	missing, elsewhere := h.Told()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
@@ -225,11 +220,11 @@ func (x *Index) hit(h *search.Hit, owner int) hitRow {
 }
 
 // grouped puts hits below their sessions.
-func (q *question) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
+func (q *question) grouped(hits []hitRow) []sessionHits {
 	list := []sessionHits{}
 	for i, h := range hits {
 		if i == 0 || h.owner != hits[i-1].owner {
-			row := q.row(h.Session, &all[h.owner])
+			row := q.row(h.Session, h.owner)
 			if !q.s.Reveal {
 				redact.Strings(&row)
 			}

@@ -220,10 +220,7 @@ func (t *hitText) gutter() int {
 }
 
 func (s *Search) Text(t *Text) {
-	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
-	for i := range s.Response.Sessions {
-		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
-	}
+	owner := s.Response.Owners()
 	out, all := s.overview(t)
 	if note := strings.Join(slices.DeleteFunc(slices.Clone(all), s.closingSays), " · "); note != "" {
 		t.Print(t.Folded("all hits · "+note, t.Width), "\n")
@@ -235,12 +232,12 @@ func (s *Search) Text(t *Text) {
 			for i := range hits {
 				out.said = inCommon(out.said, &hits[i], i == 0)
 			}
-			s.session(out, hits, sessions[hits[0].SessionPath], all)
+			s.session(out, hits, owner(&hits[0]), all)
 			hits = hits[:0]
 		}
 	}
 	t.Fail(s.each(func(h *search.Hit) error {
-		if len(hits) > 0 && hits[0].SessionPath != h.SessionPath {
+		if len(hits) > 0 && hits[0].SessionPath != h.SessionPath && (owner(h) == nil || owner(&hits[0]) != owner(h)) {
 			write()
 			t.Print("\n")
 		}

@@ -759,3 +759,28 @@ func TestValuesWithoutHitsComeLast(t *testing.T) {
 		t.Errorf("%s is selected, but it was prompt", got)
 	}
 }
+
+// A session of several files has its hits, whichever file they are in.
+func TestGroupHits(t *testing.T) {
+	hit := func(path, id string) search.Hit {
+		h := search.Hit{}
+		h.SessionPath, h.SessionID = path, id
+		return h
+	}
+	listed := func(path, id string) search.SessionHit {
+		return search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: path, SessionID: id}}
+	}
+	groups := groupHits(&search.Response{
+		Sessions: []search.SessionHit{listed("b", "1"), listed("c", "1"), listed("d", "")},
+		Hits:     []search.Hit{hit("a", "1"), hit("b", "1"), hit("c", "1"), hit("d", "")},
+	})
+	var got []string
+	for _, g := range groups {
+		for _, h := range g.hits {
+			got = append(got, g.SessionPath+h.SessionPath)
+		}
+	}
+	if want := []string{"bb", "ca", "cc", "dd"}; !slices.Equal(got, want) {
+		t.Errorf("hits by session %v, want %v", got, want)
+	}
+}

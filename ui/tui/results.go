@@ -89,9 +89,11 @@ const (
 )
 
 func groupHits(r *search.Response) []group {
-	hits := make(map[string][]search.Hit, len(r.Sessions))
+	hits, owner := make(map[string][]search.Hit, len(r.Sessions)), r.Owners()
 	for _, h := range r.Hits {
-		hits[h.SessionPath] = append(hits[h.SessionPath], h)
+		if s := owner(&h); s != nil {
+			hits[s.SessionPath] = append(hits[s.SessionPath], h)
+		}
 	}
 	return lists.Map(r.Sessions, func(s search.SessionHit) group { return group{SessionHit: s, hits: hits[s.SessionPath]} })
 }

@@ -335,10 +335,12 @@ func (s *Server) found(q searchParams, res *search.Response) *answer {
 		x.Notes = append(x.Notes, why)
 	}
 	x.suggest(q, res)
-	hits := make(map[string][]hitResult, len(res.Sessions))
+	hits, owner := make(map[string][]hitResult, len(res.Sessions)), res.Owners()
 	for i := range res.Hits {
 		h := &res.Hits[i]
-		hits[h.SessionPath] = append(hits[h.SessionPath], s.hit(h, q))
+		if in := owner(h); in != nil {
+			hits[in.SessionPath] = append(hits[in.SessionPath], s.hit(h, q))
+		}
 	}
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
