@@ -244,12 +244,19 @@ func (l *Lineage) findTwins() {
 		return
 	}
 	l.twins = make(map[string][]int)
-	files := make(map[string]int, len(l.sessions)) // with an id
+	first := make(map[string]int, len(l.sessions))
 	for i := range l.sessions {
-		files[l.sessions[i].id]++
-	}
-	for i := range l.sessions {
-		if id := l.sessions[i].id; id != "" && files[id] > 1 {
+		id := l.sessions[i].id
+		if id == "" {
+			continue
+		}
+		at, ok := first[id]
+		switch {
+		case !ok:
+			first[id] = i
+		case l.twins[id] == nil:
+			l.twins[id] = []int{at, i}
+		default:
 			l.twins[id] = append(l.twins[id], i)
 		}
 	}

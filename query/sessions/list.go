@@ -198,6 +198,9 @@ const DefaultSessions = 20
 
 // passesLineage applies Named and Forks, which search does not know.
 func (l *lister) passesLineage(i int) bool {
+	if !l.req.Named && !l.req.Forks {
+		return true
+	}
 	s := l.r.Summary(i)
 	return (!l.req.Named || s.Name != "") && (!l.req.Forks || s.ParentSession != "" || len(l.lineage.forks[i]) > 0)
 }
