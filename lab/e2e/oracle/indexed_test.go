@@ -303,7 +303,8 @@ func TestQueriesBesideWatcher(t *testing.T) {
 	}
 }
 
-// waitFor waits until the index has all that is in the files.
+// waitFor waits until the index has all that is in the files. It looks again and again: a
+// watcher may say that it has updated the index before it has read the last change.
 func waitFor(t *testing.T, dir, root string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {

@@ -15,7 +15,8 @@ import (
 	"pigrep/lab/stories"
 )
 
-// The terms that begin with a word are the most frequent of all segments, whether they are few or many.
+// Of the terms that begin with a word, those are listed that are most frequent in all segments
+// together, whether there are few or many.
 func TestPrefixed(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	l := stories.New(t)
