@@ -1,5 +1,5 @@
 // Run by check.sh, with HOME in its scratch directory.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import fs from "node:fs";
 import path from "node:path";
@@ -45,11 +45,8 @@ fs.writeFileSync(path.join(agentDir, "models.json"), JSON.stringify({
 fs.writeFileSync(path.join(agentDir, "settings.json"), JSON.stringify({ defaultProvider: "fake", defaultModel: "m", enableInstallTelemetry: false }));
 
 function pigrep(...args) {
-	try {
-		return { code: 0, out: execFileSync(process.env.PIGREP, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }) };
-	} catch (e) {
-		return { code: e.status, out: e.stdout, err: e.stderr };
-	}
+	const ran = spawnSync(process.env.PIGREP, args, { encoding: "utf8", maxBuffer: 1 << 28 });
+	return { code: ran.status, out: ran.stdout, err: ran.stderr };
 }
 // Not a blocking call: the provider runs in this process.
 function run(command, input = "") {
@@ -200,12 +197,14 @@ for (const m of made) {
 	check("--fork: seen from the parent", [changed[0]?.[0]], of.session.forkedInto?.map((f) => f.sessionPath));
 }
 {
-	// The project moved: pi refuses the old directory, pigrep says so first.
+	// The project moved: pi refuses the old directory. pigrep warns, and runs nothing.
 	const m = made[2];
 	const moved = m.cwd + " moved";
 	fs.renameSync(m.cwd, moved);
-	const refused = pigrep("resume", m.id, ...stores);
-	check("moved: refused", 2, refused.code);
+	const printed = pigrep("resume", m.id, ...stores);
+	check("moved: the command is still printed", [0, true], [printed.code, printed.out.includes(m.file)]);
+	check("moved: with a warning", true, printed.err.includes(`no longer exists: ${m.cwd}`));
+	for (const flag of ["--exec", "--json"]) check(`moved: ${flag} refuses`, 2, pigrep("resume", m.id, flag, ...stores).code);
 	const own = await run(`pi --session '${m.file}' -p x`);
 	check("moved: pi refuses too", true, own.code !== 0);
 	const before = snapshot();
