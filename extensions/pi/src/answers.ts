@@ -3,7 +3,7 @@
  */
 import { cleanLine, cleanText } from "./clean.ts";
 import { nowhere } from "./modes.ts";
-import { type Entry, type Hit, type IndexState, nameOf, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
+import { type Entry, type Hit, type IndexState, nameOf, ownersIn, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
 
 /** What an answer may cost by default, in tokens. */
 export const defaultTokens = 1400;
@@ -102,24 +102,24 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 	if (answer.hits.length === 0) {
 		return ["Nothing found in past sessions.", ...nothing(answer), ...notes, "Try fewer or other words."].join("\n");
 	}
-	const groups = new Map<string, Hit[]>();
-	for (const hit of answer.hits) groups.set(hit.sessionPath, [...(groups.get(hit.sessionPath) ?? []), hit]);
-	const sessions = new Map((answer.sessions ?? []).map((s) => [s.sessionPath, s]));
+	const owner = ownersIn(answer.sessions ?? []);
+	const groups = Map.groupBy(answer.hits, (hit) => owner(hit)?.sessionPath ?? hit.sessionPath);
 	const foot = 'Read around one: session_read with its SESSION:ENTRY as "at".';
 	let left = tokens - tokensOf(foot) - tokensOf(notes.join("\n")) - 60;
 	const lines: string[] = [];
 	let shown = 0;
 	let loose = 0;
-	for (const [path, hits] of groups) {
+	for (const hits of groups.values()) {
 		const first = hits[0];
 		if (!first) continue;
-		const head = `\n${about(sessions.get(path), first.cwd, dayOf(first.timestamp))}`;
+		const session = owner(first);
+		const head = `\n${about(session, first.cwd, dayOf(first.timestamp))}`;
 		let withHead = head;
 		for (const hit of hits) {
 			const missing = (hit.missing ?? []).filter((w) => !hit.missingCommon?.includes(w));
 			const lacks = missing.length > 0 ? ` (lacks ${shortLine(missing.join(", "), 60)})` : "";
 			const answer = hit.answered ? `\n  answered: ${shorten(cleanLine(hit.answered.fragment.text), 160)}` : "";
-			const line = `${placeOf(sessions.get(path) ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}${answer}`;
+			const line = `${placeOf(session ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}${answer}`;
 			const cost = tokensOf(withHead + line) + 1;
 			if (cost > left) continue;
 			left -= cost;

@@ -11,13 +11,19 @@ interface Row {
 
 /** Items of one session next to each other, in the order in which the sessions first appear. */
 export function bySession(items: readonly Item[]): Item[] {
-	return [...Map.groupBy(items, (i) => i.at.sessionPath).values()].flat();
+	return [...Map.groupBy(items, titled).values()].flat();
+}
+
+/** The path of the session whose title an item stands under. */
+function titled(item: Item): string {
+	return item.under ?? item.at.sessionPath;
 }
 
 export function rows(results: Results): Row[] {
 	return results.items.flatMap((item, i): Row[] => {
 		const line = { item: i, title: false };
-		const first = results.items[i - 1]?.at.sessionPath !== item.at.sessionPath;
+		const before = results.items[i - 1];
+		const first = !before || titled(before) !== titled(item);
 		return results.grouped && first ? [{ item: i, title: true }, line] : [line];
 	});
 }

@@ -1,6 +1,6 @@
 /** What the overlay can look for: hits of a search, lines of grep, prompts. Each gives a list of items. */
 import { cleanLine } from "./clean.ts";
-import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RecapFact, type RunOptions, type SearchAnswer, type Session } from "./pigrep.ts";
+import { Failure, type Filters, type IndexState, nameOf, ownersIn, type Pigrep, type Position, type RecapFact, type RunOptions, type SearchAnswer, type Session } from "./pigrep.ts";
 import { type Marked, marked, tilde } from "./text.ts";
 
 /** One line of the list: an entry that matches, or a session as a whole. */
@@ -9,6 +9,8 @@ export interface Item {
 	at: Position;
 	/** The session's name or first prompt. */
 	title: string;
+	/** The path of the session whose title it stands under, if it is in another file of that session or in a subagent's. */
+	under?: string;
 	text: Marked;
 	/** What the preview shows of a session. */
 	session?: Session;
@@ -50,10 +52,10 @@ export const search: Mode = {
 	async find(client, query, filters, options) {
 		if (!query.trim()) return latest(client, filters, options);
 		const a = await client.search(query, { ...withoutSearches(filters), limit: sessionsShown }, options);
-		const titles = new Map((a.sessions ?? []).map((s) => [s.sessionPath, titleOf(s)]));
+		const under = titlesOf(a.sessions ?? []);
 		const items = each(a.hits, (h) => ({
 			at: h,
-			title: titles.get(h.sessionPath) ?? titleAt(h),
+			...under(h),
 			text: marked(h.fragment.text, h.fragment.spans),
 		}));
 		const notes = (a.warnings ?? []).map(cleanLine);
@@ -87,10 +89,10 @@ export const grep: Mode = {
 		});
 		const sessions = [...new Set(a.matches.map((m) => m.sessionPath))];
 		const known = sessions.length > 0 ? await client.sessions({ sessions }, { ...options, progress: undefined }) : { sessions: [] };
-		const titles = new Map(known.sessions.map((s) => [s.sessionPath, titleOf(s)]));
+		const under = titlesOf(known.sessions);
 		const items = each(a.matches, (m) => ({
 			at: m,
-			title: titles.get(m.sessionPath) ?? titleAt(m),
+			...under(m),
 			text: marked(m.text.trimEnd(), m.spans),
 		}));
 		const summary = a.limited ? `the latest ${linesShown} lines` : plural(a.total, "line");
@@ -146,7 +148,7 @@ export const recap: Mode = {
 			each(s.facts, (f) => {
 				const at: Position = { ...s, ...f, sessionPath: f.sessionPath ?? s.sessionPath, kind: f.what, isError: f.what === "failed" && !f.passed };
 				const text = factText(f, s.cwd);
-				return { at, title: titleOf(s), text: { text, ranges: [] } };
+				return { at, title: titleOf(s), under: s.sessionPath, text: { text, ranges: [] } };
 			}),
 		);
 		const changed = a.files > 0 ? ` · ${plural(a.files, "file")} changed` : "";
@@ -210,6 +212,15 @@ export function nowhere(a: SearchAnswer): string {
 			return cleanLine(w.word) + (near.length > 0 ? ` (nearest: ${near.join(", ")})` : "");
 		})
 		.join(", ");
+}
+
+/** Returns a function that finds the title that a hit stands under, among those of the sessions listed. */
+function titlesOf(sessions: readonly Session[]): (at: Position) => Pick<Item, "title" | "under"> {
+	const owner = ownersIn(sessions);
+	return (at) => {
+		const session = owner(at);
+		return session ? { title: titleOf(session), under: session.sessionPath } : { title: titleAt(at) };
+	};
 }
 
 /** The title of a session of which only a hit is known. */

@@ -423,6 +423,16 @@ export class Pigrep {
 	}
 }
 
+/**
+ * Returns a function that finds the session of a hit among those listed. A session of several files
+ * has hits in each of them, and is listed with the path of one.
+ */
+export function ownersIn(sessions: readonly Session[]): (at: Position) => Session | undefined {
+	const byPath = new Map(sessions.map((s) => [s.sessionPath, s]));
+	const byId = new Map(sessions.map((s) => [s.sessionId, s]));
+	return (at) => byPath.get(at.sessionPath) ?? (at.sessionId ? byId.get(at.sessionId) : undefined);
+}
+
 /** The name of a session for a command or a tool: its path, where it has no other. */
 export function nameOf(session: Pick<Session, "shortId" | "sessionId" | "sessionPath">): string {
 	return session.shortId || session.sessionId || session.sessionPath;

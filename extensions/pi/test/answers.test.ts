@@ -32,6 +32,16 @@ test("a hit is one line that begins with the name that session_read takes", () =
 	assert.match(text, /session_read/);
 });
 
+test("hits in the earlier files of a session stand with it, under its title and name", () => {
+	const hits = [hit(1, "raise", { sessionPath: "/s/new.jsonl" }), hit(9, "other", { sessionPath: "/s/b.jsonl", sessionId: "b" }), hit(2, "wait", { sessionPath: "/s/old.jsonl" })];
+	const sessions = [
+		{ sessionPath: "/s/new.jsonl", sessionId: id, shortId: "0195aaaa", name: "Login timeouts" },
+		{ sessionPath: "/s/b.jsonl", sessionId: "b", name: "Other" },
+	];
+	const text = searchText(answer(hits, { sessions }));
+	assert.match(text, /Login timeouts.*\n0195aaaa:e1 .*\n0195aaaa:e2 .*\n\nOther.*\nb:e9 /);
+});
+
 test("an answer costs at most its budget, whatever was found", () => {
 	for (const piece of ["word ", "漢字", "😀", "\u202e{}[]();"]) {
 		const hits = Array.from({ length: 24 }, (_, i) => hit(i, piece.repeat(400), { cwd: `/${piece.repeat(90)}` }));

@@ -398,6 +398,15 @@ test("a hit shows its date", async () => {
 	assert.match(screen, /one +1 Jan/);
 });
 
+test("hits in the earlier files of a session stand under its one title", async () => {
+	const hits = [{ ...hit("a", 1, "x"), sessionId: "one" }, { ...hit("b", 2, "x"), sessionId: "two" }, { ...hit("older", 3, "x"), sessionId: "one" }];
+	const sessions = [{ ...session("a"), sessionId: "one" }, { ...session("b"), sessionId: "two" }];
+	const client = { search: async () => ({ schemaVersion: 1, hits, sessions, total: 3, totalAny: 3 }) } as unknown as Pigrep;
+	const results = await search.find(client, "x", {} as Filters, {} as RunOptions);
+	const list = rows({ ...results, items: bySession(results.items) });
+	assert.deepEqual(list.map((r) => r.title), [true, false, false, true, false]);
+});
+
 test("the selected row is always in sight, and its title if there is room", () => {
 	const items = Array.from({ length: 40 }, (_, i): Item => ({ at: hit(`s${Math.floor(i / 3)}`, i, "x"), title: "t", text: { text: "x", ranges: [] } }));
 	const list = rows({ items: bySession(items), grouped: true, summary: "", notes: [] });
