@@ -1,8 +1,8 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -27,11 +27,11 @@ func TestLineGuard(t *testing.T) {
 		{"too long", long + "\n" + good + "\n", good + "\n", `longer than 16 MiB`},
 	} {
 		var out bytes.Buffer
-		w := &lineWriter{w: &out, serving: t.Context(), gone: func() {}}
-		if _, err := w.Write(nil); err != nil { // the answer to what is passed, beforehand
-			t.Fatal(err)
-		}
-		passed, err := io.ReadAll(&lineGuard{in: bufio.NewReader(strings.NewReader(test.in)), out: w})
+		gone, stop := context.WithCancel(t.Context())
+		stop() // so that nothing waits for the answers to what is passed
+		reader, w := io.Pipe()
+		go guard(strings.NewReader(test.in), w, &lineWriter{w: &out, serving: gone, gone: stop})
+		passed, err := io.ReadAll(reader)
 		if err != nil || string(passed) != test.passed {
 			t.Errorf("%s: passed %.200q, %v; want %q", test.name, passed, err, test.passed)
 		}

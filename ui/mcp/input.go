@@ -53,7 +53,7 @@ type Where struct {
 	IncludeCurrent bool           `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
 }
 
-func (w *Where) given() *filter.Written { return &w.Given }
+func (w *Where) filters() *filter.Written { return &w.Given }
 
 // Filters are the filters of tools that answer with text.
 type Filters struct {
@@ -108,43 +108,6 @@ func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
 		order = append(order, row.Name)
 	}
 	s.PropertyOrder = slices.Replace(s.PropertyOrder, at, at+1, order...)
-}
-
-// decodeFilters reads the arguments that are filters. Some agents give every argument, so
-// an empty one means not given.
-func decodeFilters(raw map[string]json.RawMessage, rows []*filter.Row, given *filter.Written) error {
-	*given = make(filter.Written)
-	for _, row := range rows {
-		data := raw[row.Name]
-		var values Words
-		var on bool
-		var err error
-		switch {
-		case data == nil:
-			continue
-		case row.Value == "":
-			if err = json.Unmarshal(data, &on); on {
-				values = Words{fmt.Sprint(on)}
-			}
-		case row.IsList():
-			err = json.Unmarshal(data, &values)
-		default:
-			var one string
-			if err = json.Unmarshal(data, &one); one != "" {
-				values = Words{one}
-			}
-		}
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			e.Field = row.Name
-		}
-		if err != nil {
-			return err
-		}
-		if len(values) > 0 {
-			(*given)[row.Name] = values
-		}
-	}
-	return nil
 }
 
 // Paging is the bound of an answer and where it begins.
@@ -252,12 +215,6 @@ func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
 	s := whole.CloneSchemas()
 	s.AdditionalProperties = nil
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if _, rare := f.Tag.Lookup("rare"); rare {
-			delete(s.Properties, name)
-		}
-	}
 	for _, row := range rowsOf(reflect.TypeFor[In]()) {
 		if row.Rare {
 			delete(s.Properties, row.Name)
@@ -295,12 +252,12 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	if len(bytes.TrimSpace(raw)) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	var names map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &names); err != nil {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
 		return &Error{codeInput, "the arguments are no JSON object", ""}
 	}
 	known := slices.Sorted(maps.Keys(schema.Properties))
-	for _, unknown := range slices.Sorted(maps.Keys(names)) {
+	for _, unknown := range slices.Sorted(maps.Keys(given)) {
 		if slices.Contains(known, unknown) {
 			continue
 		}
@@ -313,71 +270,70 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 		return &Error{codeInput, fmt.Sprintf("there is no argument %.60q", unknown), hint}
 	}
 	for _, name := range schema.Required {
-		if v := string(bytes.TrimSpace(names[name])); v == "" || v == "null" || v == `""` || v == "[]" {
+		if v := string(bytes.TrimSpace(given[name])); v == "" || v == "null" || v == `""` || v == "[]" {
 			return &Error{codeInput, fmt.Sprintf("the argument %q is missing", name), schema.Properties[name].Description}
 		}
 	}
-	err := json.Unmarshal(raw, input)
-	if in, ok := input.(interface{ given() *filter.Written }); ok && err == nil {
-		err = decodeFilters(names, rowsOf(reflect.TypeOf(input).Elem()), in.given())
-	}
-	if err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
-			return &Error{codeInput, fmt.Sprintf("the argument %q cannot be of type %s", name, e.Value), "it is " + article(schema.Properties[name])}
-		}
-		return &Error{codeInput, "the arguments cannot be read: " + strings.TrimPrefix(err.Error(), "json: "), ""}
-	}
-	for _, name := range known {
-		p := schema.Properties[name]
-		if err := inBounds(name, names[name], p); err != nil {
+	texts := make(map[string]Words)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		var err error
+		if texts[name], err = textsOf(name, given[name], schema.Properties[name]); err != nil {
 			return err
 		}
+	}
+	if err := json.Unmarshal(raw, input); err != nil {
+		return &Error{codeInput, "the arguments cannot be read: " + strings.TrimPrefix(err.Error(), "json: "), ""}
+	}
+	if in, ok := input.(interface{ filters() *filter.Written }); ok {
+		filters := make(filter.Written)
+		for _, row := range rowsOf(reflect.TypeOf(input).Elem()) {
+			if len(texts[row.Name]) > 0 {
+				filters[row.Name] = texts[row.Name]
+			}
+		}
+		*in.filters() = filters
 	}
 	return nil
 }
 
-// article is the type of a property with an article.
-func article(p *jsonschema.Schema) string {
-	switch {
-	case p == nil:
-		return "something else"
-	case p.Type == "array":
-		return "a list of strings"
-	case p.Type == "boolean":
-		return "true or false"
-	case p.Type == "integer":
-		return "a whole number"
+// textsOf returns the texts of an argument, after checking its type, its bounds and the words that
+// it accepts. A switch that is on has one text; those of a list count together. Some agents give
+// every argument, so an empty text, or the number 0, means not given.
+func textsOf(name string, raw json.RawMessage, p *jsonschema.Schema) (texts Words, err error) {
+	var number int
+	var on bool
+	var text string
+	value, kind, words, longest := any(&text), "a string", p.Enum, p.MaxLength
+	switch p.Type {
+	case "integer":
+		value, kind = &number, "a whole number"
+	case "boolean":
+		value, kind = &on, "true or false"
+	case "array":
+		value, kind, words, longest = &texts, "a list of strings", p.Items.Enum, p.Items.MaxLength
 	}
-	return "a " + p.Type
-}
-
-// inBounds checks numbers, the length of texts and values of fields that accept only certain words.
-// The texts of a list count together. Some agents give every argument, so 0 means not given.
-func inBounds(name string, raw json.RawMessage, p *jsonschema.Schema) error {
-	if p.Maximum != nil {
-		var n int
-		if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n == 0 || float64(n) >= *p.Minimum && float64(n) <= *p.Maximum {
-			return nil
-		}
-		return &Error{codeInput, fmt.Sprintf("%s is %d, which is not between %.0f and %.0f", name, n, *p.Minimum, *p.Maximum), p.Description}
+	err = json.Unmarshal(raw, value)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, &Error{codeInput, fmt.Sprintf("the argument %q cannot be of type %s", name, e.Value), "it is " + kind}
 	}
-	var texts Words
-	if len(raw) == 0 || json.Unmarshal(raw, &texts) != nil {
-		return nil
+	if p.Maximum != nil && number != 0 && (float64(number) < *p.Minimum || float64(number) > *p.Maximum) {
+		return nil, &Error{codeInput, fmt.Sprintf("%s is %d, which is not between %.0f and %.0f", name, number, *p.Minimum, *p.Maximum), p.Description}
 	}
-	words, longest, values := p.Enum, p.MaxLength, []string(texts)
-	if p.Items != nil {
-		words, longest, values = p.Items.Enum, p.Items.MaxLength, texts.values()
+	if on {
+		return Words{"true"}, err
+	}
+	values := texts.values()
+	if text != "" {
+		texts, values = Words{text}, []string{text}
 	}
 	for _, v := range values {
 		if len(words) > 0 && !slices.Contains(words, any(v)) {
 			list := lists.Map(words, func(w any) string { return fmt.Sprint(w) })
-			return &Error{codeInput, fmt.Sprintf("%s: there is no %.60q", name, v), "there are " + strings.Join(list, ", ")}
+			return nil, &Error{codeInput, fmt.Sprintf("%s: there is no %.60q", name, v), "there are " + strings.Join(list, ", ")}
 		}
 	}
 	if n := utf8.RuneCountInString(strings.Join(texts, "")); longest != nil && n > *longest {
-		return &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
+		return nil, &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
 	}
-	return nil
+	return texts, err
 }

@@ -14,6 +14,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -175,8 +176,9 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &lineWriter{w: out, serving: serving, gone: stop}
-	guard := &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: w}
-	err := New(c).Run(serving, &mcp.IOTransport{Reader: guard, Writer: w, MaxLineLength: maxMessage})
+	reader, passed := io.Pipe()
+	go guard(in, passed, w) // until the input ends: nothing interrupts reading from it
+	err := New(c).Run(serving, &mcp.IOTransport{Reader: reader, Writer: w, MaxLineLength: maxMessage})
 	if serving.Err() != nil {
 		return context.Cause(ctx) // nil if the client went away
 	}
@@ -395,48 +397,41 @@ func addPrompts(m *mcp.Server) {
 
 const maxMessage = 16 << 20
 
-// A lineGuard passes on lines that are JSON-RPC messages and refuses the others
-// itself: without it one bad line would end the server. At the end of the input it
-// waits for pending answers, which the server would abandon.
-type lineGuard struct {
-	in   *bufio.Reader
-	out  *lineWriter
-	left []byte // of the current line
-}
+// grace is how long pending answers may take after the end of the input.
+const grace = 3 * time.Second
 
-func (*lineGuard) Close() error { return nil }
-
-func (g *lineGuard) Read(p []byte) (int, error) {
-	for len(g.left) == 0 {
-		line, tooLong, err := g.line()
-		if len(bytes.TrimSpace(line)) > 0 || tooLong {
+// guard passes on lines that are JSON-RPC messages and refuses the others itself: without it one
+// bad line would end the server. At the end of the input it waits for pending answers, which the
+// server would abandon.
+func guard(in io.Reader, passed *io.PipeWriter, out *lineWriter) {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, tooLong, err := readLine(lines)
+		if line = bytes.TrimSpace(line); len(line) > 0 || tooLong {
 			bad, asks := check(line, tooLong)
 			if asks {
-				g.out.expect()
+				out.pending.Add(1)
 			}
+			var failed error
 			if bad != nil {
-				if err := g.out.refuse(bad); err != nil {
-					return 0, err
-				}
+				failed = out.refuse(bad)
 			} else {
-				g.left = append(bytes.TrimSpace(line), '\n')
-				continue
+				_, failed = passed.Write(append(line, '\n'))
 			}
+			err = cmp.Or(failed, err)
 		}
 		if err != nil {
-			g.out.finish(grace)
-			return 0, err
+			out.finish()
+			passed.CloseWithError(err)
+			return
 		}
 	}
-	n := copy(p, g.left)
-	g.left = g.left[n:]
-	return n, nil
 }
 
-// line reads a line; it keeps nothing of one that is too long.
-func (g *lineGuard) line() (line []byte, tooLong bool, err error) {
+// readLine reads a line; it keeps nothing of one that is too long.
+func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
-		piece, err := g.in.ReadSlice('\n')
+		piece, err := in.ReadSlice('\n')
 		if len(line)+len(piece) > maxMessage {
 			line, tooLong = nil, true
 		}
@@ -452,36 +447,19 @@ func (g *lineGuard) line() (line []byte, tooLong bool, err error) {
 // refusal is the answer to a line that is not a message.
 type refusal struct {
 	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Error   struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
+	ID      json.RawMessage `json:"id"` // nil is null
+	Error   jsonrpc.Error   `json:"error"`
 }
 
-// JSON-RPC error codes.
-const (
-	parseError     = -32700
-	invalidRequest = -32600
-)
-
-func refuse(id json.RawMessage, code int, message string) *refusal {
-	r := &refusal{Version: "2.0", ID: id}
-	if id == nil {
-		r.ID = json.RawMessage("null")
-	}
-	r.Error.Code, r.Error.Message = code, message
-	return r
+func refuse(id json.RawMessage, code int64, message string) *refusal {
+	return &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: message}}
 }
-
-// grace is how long pending answers may take after the end of the input.
-const grace = 3 * time.Second
 
 // check returns why a line is not a message, or nil, and whether it expects an
 // answer.
 func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 	if tooLong {
-		return refuse(nil, invalidRequest, "the message is longer than 16 MiB"), false
+		return refuse(nil, jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB"), false
 	}
 	var m struct {
 		Version string          `json:"jsonrpc"`
@@ -492,19 +470,19 @@ func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 	}
 	err := json.Unmarshal(line, &m)
 	if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
-		return refuse(nil, parseError, "not JSON: "+err.Error()), false
+		return refuse(nil, jsonrpc.CodeParseError, "not JSON: "+err.Error()), false
 	}
 	id := m.ID
 	if len(id) > 0 && (id[0] == '{' || id[0] == '[' || id[0] == 't' || id[0] == 'f') {
-		return refuse(nil, invalidRequest, "the id of a request is a string or a number"), false
+		return refuse(nil, jsonrpc.CodeInvalidRequest, "the id of a request is a string or a number"), false
 	}
 	switch {
 	case err != nil:
-		return refuse(nil, invalidRequest, "not a message of JSON-RPC 2.0, which is one object"), false
+		return refuse(nil, jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0, which is one object"), false
 	case m.Version != "2.0":
-		return refuse(id, invalidRequest, `not a message of JSON-RPC 2.0: "jsonrpc" is not "2.0"`), false
+		return refuse(id, jsonrpc.CodeInvalidRequest, `not a message of JSON-RPC 2.0: "jsonrpc" is not "2.0"`), false
 	case m.Method == nil && m.Result == nil && m.Error == nil:
-		return refuse(id, invalidRequest, "not a message of JSON-RPC 2.0: it has no method"), false
+		return refuse(id, jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0: it has no method"), false
 	}
 	return nil, m.Method != nil && len(id) > 0
 }
@@ -515,10 +493,9 @@ type lineWriter struct {
 	serving context.Context
 	gone    context.CancelFunc // ends serving
 
-	mu   sync.Mutex
-	w    io.Writer
-	open int
-	done chan struct{} // made by finish, closed when open is 0; nil then
+	mu      sync.Mutex
+	w       io.Writer
+	pending sync.WaitGroup // requests without an answer
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
@@ -530,38 +507,24 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 	// Requests of the server have a method near their beginning; answers have none.
 	if !bytes.Contains(p[:min(len(p), 200)], []byte(`"method":`)) {
-		w.open--
-	}
-	if w.open == 0 && w.done != nil {
-		close(w.done)
-		w.done = nil
+		w.pending.Done()
 	}
 	return n, err
 }
 
 func (*lineWriter) Close() error { return nil }
 
-// expect counts a request that expects an answer.
-func (w *lineWriter) expect() {
-	w.mu.Lock()
-	w.open++
-	w.mu.Unlock()
-}
-
-// finish waits until all requests are answered, but at most this long.
-func (w *lineWriter) finish(most time.Duration) {
-	w.mu.Lock()
-	done := make(chan struct{})
-	if w.open > 0 {
-		w.done = done
-	} else {
-		close(done)
-	}
-	w.mu.Unlock()
+// finish waits until all requests are answered, but not for long.
+func (w *lineWriter) finish() {
+	answered := make(chan struct{})
+	go func() {
+		w.pending.Wait()
+		close(answered)
+	}()
 	select {
-	case <-done:
+	case <-answered:
 	case <-w.serving.Done():
-	case <-time.After(most):
+	case <-time.After(grace):
 	}
 }
 
@@ -570,7 +533,7 @@ func (w *lineWriter) refuse(r *refusal) error {
 	if err != nil {
 		return err
 	}
-	w.expect()
+	w.pending.Add(1)
 	_, err = w.Write(append(data, '\n'))
 	return err
 }
