@@ -2,7 +2,7 @@ package markdown
 
 import (
 	"html"
-	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,96 +22,91 @@ func inline(s string, style Style) []Run {
 
 // read is inline for a text of any length.
 func read(s string, style Style) []Run {
-	p := inliner{s: s, marks: make([]mark, len(s)+1), noTicks: make(map[int]bool), instead: make(map[int]string)}
-	p.scan()
+	p := inliner{s: s, noTicks: make(map[int]bool)}
+	for at := 0; at < len(s); {
+		at = p.piece(at)
+	}
+	p.hide(len(s), len(s))
 	p.emphasize()
 	return p.runs(style)
 }
 
-// mark is what is special about a byte of the line. It is small: most bytes have an empty one.
-type mark struct {
-	shown  shown
-	change [attributes]int8 // how many of each attribute begin here, less those that end
-}
-
-type shown uint8
-
-const (
-	asItIs shown = iota
-	hidden
-	replaced // by a text of inliner.instead
-)
-
+// inliner cuts a line into pieces.
 type inliner struct {
 	s       string
-	marks   []mark
-	stars   []delimiter
-	opened  []int        // places of [
+	done    int // the pieces are those of the line before this
+	pieces  []piece
+	opened  []opener
 	noTicks map[int]bool // numbers of backticks that nothing ends
-	links   []link
-	instead map[int]string
 }
 
-type link struct {
-	from, to   int
-	url, title string
-	image      bool
+// piece is what is shown of a piece of the line.
+type piece struct {
+	text        string
+	style       Style
+	link        *Run                 // what it leads to, without text
+	open, close bool                 // a run of *, _ or ~ that may begin or end emphasis
+	change      [len(emphases)]int32 // how many of each emphasis begin before the text, less those that end
 }
 
-// delimiter is a run of *, _ or ~ that may begin or end emphasis.
-type delimiter struct {
-	at, n       int
-	char        byte
-	open, close bool
+var emphases = [...]Style{Bold, Italic, Strike}
+
+// opener is a [ that may begin a link.
+type opener struct {
+	text  int // where the text of the link begins in the line
+	piece int
+	image bool
 }
 
-func (p *inliner) hide(from, to int) { p.show(from, to, hidden) }
-
-func (p *inliner) show(from, to int, how shown) {
-	for i := from; i < to; i++ {
-		p.marks[i].shown = how
+// hide leaves a piece of the line out. What is before it and in no piece so far is text.
+func (p *inliner) hide(from, to int) {
+	if p.done < from {
+		p.pieces = append(p.pieces, piece{text: p.s[p.done:from]})
 	}
+	p.done = to
 }
 
-func (p *inliner) replace(at int, text string) {
-	p.marks[at].shown = replaced
-	p.instead[at] = text
+func (p *inliner) show(from, to int, as piece) {
+	p.hide(from, to)
+	p.pieces = append(p.pieces, as)
 }
 
-func (p *inliner) cover(from, to int, attribute Style) {
-	i := bits.TrailingZeros16(uint16(attribute))
-	p.marks[from].change[i]++
-	p.marks[to].change[i]--
-}
-
-func (p *inliner) scan() {
+// piece reads what begins at a byte of the line, if only that byte of text, and returns where it ends.
+func (p *inliner) piece(at int) (end int) {
 	s := p.s
-	for at := 0; at < len(s); {
-		switch c := s[at]; {
-		case c == '\\' && at+1 < len(s) && isPunct(s[at+1]):
-			p.hide(at, at+1)
-			at += 2
-		case c == '`':
-			at = p.codeSpan(at)
-		case c == '*' || c == '_' || c == '~':
-			at = p.delimiter(at)
-		case c == '[':
-			p.opened = append(p.opened, at)
-			at++
-		case c == ']':
-			at = p.closeLink(at)
-		case c == '<':
-			at = p.angle(at)
-		case c == 'h' && (at == 0 || !isWord(s[at-1])) && (strings.HasPrefix(s[at:], "http://") || strings.HasPrefix(s[at:], "https://")):
-			end := at + bareURL(s[at:])
-			p.link(at, end, s[at:end])
-			at = end
-		case c == '&':
-			at = p.entity(at)
-		default:
-			at++
+	switch c := s[at]; {
+	case c == '\\' && at+1 < len(s) && isPunct(s[at+1]):
+		p.hide(at, at+1)
+		return at + 2
+	case c == '`':
+		return p.codeSpan(at)
+	case c == '*' || c == '_' || c == '~':
+		return p.delimiter(at)
+	case c == '[':
+		o := opener{text: at + 1, image: p.done < at && s[at-1] == '!'}
+		from := at
+		if o.image {
+			from--
 		}
+		p.show(from, at+1, piece{text: s[from : at+1]})
+		o.piece = len(p.pieces) - 1
+		p.opened = append(p.opened, o)
+	case c == ']':
+		return p.closeLink(at)
+	case c == '<':
+		if found := inAngles().FindStringSubmatch(s[at:]); found != nil { // <http://address>
+			end = at + len(found[0])
+			p.show(at, end, piece{text: found[1], link: &Run{URL: found[1]}})
+			return end
+		}
+	case c == 'h' && (at == 0 || !isWord(s[at-1])) && (strings.HasPrefix(s[at:], "http://") || strings.HasPrefix(s[at:], "https://")):
+		end = at + bareURL(s[at:])
+		p.show(at, end, piece{text: s[at:end], link: &Run{URL: s[at:end]}})
+		return end
+	case c == '&':
+		return p.entity(at)
 	}
+	return at + 1
 }
 
 func isPunct(c byte) bool {
@@ -120,12 +115,6 @@ func isPunct(c byte) bool {
 
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-func (p *inliner) link(from, to int, url string) {
-	if from < to {
-		p.links = append(p.links, link{from: from, to: to, url: url})
-	}
 }
 
 // count returns how often the byte at the beginning of s is repeated.
@@ -148,86 +137,78 @@ func (p *inliner) codeSpan(at int) int {
 		to += k + i
 		k = count(p.s[to:])
 	}
-	if inner := p.s[from:to]; len(inner) > 2 && inner[0] == ' ' && inner[len(inner)-1] == ' ' && strings.Trim(inner, " ") != "" {
-		p.hide(from, from+1)
-		p.hide(to-1, to)
+	inner := p.s[from:to]
+	if len(inner) > 2 && inner[0] == ' ' && inner[len(inner)-1] == ' ' && strings.Trim(inner, " ") != "" {
+		inner = inner[1 : len(inner)-1]
 	}
-	p.hide(at, from)
-	p.hide(to, to+n)
-	p.cover(from, to, Code)
+	p.show(at, to+n, piece{text: inner, style: Code})
 	return to + n
 }
 
 // delimiter records a run of *, _ or ~, which CommonMark classifies by the characters on
 // either side.
 func (p *inliner) delimiter(at int) int {
-	n := count(p.s[at:])
+	end := at + count(p.s[at:])
 	before, _ := utf8.DecodeLastRuneInString(p.s[:at])
-	after, _ := utf8.DecodeRuneInString(p.s[at+n:])
+	after, _ := utf8.DecodeRuneInString(p.s[end:])
 	spaceBefore := at == 0 || unicode.IsSpace(before)
-	spaceAfter := at+n == len(p.s) || unicode.IsSpace(after)
+	spaceAfter := end == len(p.s) || unicode.IsSpace(after)
 	punctBefore := unicode.IsPunct(before) || unicode.IsSymbol(before)
 	punctAfter := unicode.IsPunct(after) || unicode.IsSymbol(after)
 	left := !spaceAfter && (!punctAfter || spaceBefore || punctBefore)
 	right := !spaceBefore && (!punctBefore || spaceAfter || punctAfter)
-	d := delimiter{at: at, n: n, char: p.s[at], open: left, close: right}
-	switch d.char {
-	case '_':
-		d.open, d.close = left && (!right || punctBefore), right && (!left || punctAfter)
-	case '~':
-		if n != 2 {
-			return at + n
-		}
-	case '*':
-		if n == 1 && at > 0 && isWord(p.s[at-1]) && at+1 < len(p.s) && isWord(p.s[at+1]) { // 2*3
-			return at + n
-		}
+	x := piece{text: p.s[at:end], open: left, close: right}
+	switch {
+	case x.text[0] == '_':
+		x.open, x.close = left && (!right || punctBefore), right && (!left || punctAfter)
+	case x.text[0] == '~' && x.text != "~~":
+		return end
+	case x.text == "*" && at > 0 && isWord(p.s[at-1]) && end < len(p.s) && isWord(p.s[end]): // 2*3
+		return end
 	}
-	if d.open || d.close {
-		p.stars = append(p.stars, d)
+	if x.open || x.close {
+		p.show(at, end, x)
 	}
-	return at + n
+	return end
 }
 
 // emphasize pairs the delimiters.
 func (p *inliner) emphasize() {
-	var stack []delimiter
+	var stack []int              // of openers
 	bottom := make(map[byte]int) // below this, the stack has no opener of the kind
-	for _, d := range p.stars {
-		for d.close && d.n > 0 {
-			k := len(stack) - 1
-			for k >= bottom[d.char] && stack[k].char != d.char {
+	for i := range p.pieces {
+		d := &p.pieces[i]
+		for d.close && d.text != "" {
+			k, char := len(stack)-1, d.text[0]
+			for k >= bottom[char] && p.pieces[stack[k]].text[0] != char {
 				k--
 			}
-			if k < bottom[d.char] {
-				bottom[d.char] = len(stack) // if d opens, it is above this
+			if k < bottom[char] {
+				bottom[char] = len(stack) // if d opens, it is above this
 				break
 			}
-			o := &stack[k]
-			n := min(2, o.n, d.n)
-			what := Italic
+			o := &p.pieces[stack[k]]
+			n, what := min(2, len(o.text), len(d.text)), Italic
 			switch {
-			case d.char == '~':
+			case char == '~':
 				what = Strike
 			case n == 2:
 				what = Bold
 			}
-			o.n -= n
-			from := o.at + o.n
-			p.hide(from, from+n)
-			p.hide(d.at, d.at+n)
-			p.cover(from, d.at, what)
-			d.at, d.n = d.at+n, d.n-n
+			kind := slices.Index(emphases[:], what)
+			p.pieces[stack[k]+1].change[kind]++
+			d.change[kind]--
+			o.text, d.text = o.text[n:], d.text[n:]
 			stack = stack[:k+1]
-			if o.n == 0 {
+			if o.text == "" {
 				stack = stack[:k]
 			}
 			for c, b := range bottom {
 				bottom[c] = min(b, len(stack))
 			}
 		}
-		if d.open && d.n > 0 {
-			stack = append(stack, d)
+		if d.open && d.text != "" {
+			stack = append(stack, i)
 		}
 	}
 }
@@ -254,47 +235,28 @@ func (p *inliner) closeLink(at int) int {
 			depth--
 		}
 	}
-	if end--; depth != 0 {
+	if depth != 0 {
 		return at + 1
 	}
-	url, title, _ := strings.Cut(strings.TrimSpace(p.s[at+2:end]), " ")
+	inner := p.s[at+2 : end-1]
+	url, title, _ := strings.Cut(strings.TrimSpace(inner), " ")
 	if title = strings.TrimSpace(title); title != "" && !strings.ContainsAny(title[:1], `"'(`) {
 		return at + 1 // not a link
 	}
-	url = strings.Trim(url, "<>")
-	p.hide(open, open+1)
-	if open > 0 && p.s[open-1] == '!' {
-		p.hide(open-1, open)
+	to := &Run{URL: strings.Trim(url, "<>"), Title: title, Image: open.image}
+	p.hide(at, end)
+	p.pieces[open.piece].text = ""
+	for i := open.piece + 1; i < len(p.pieces); i++ {
+		p.pieces[i].link = to // instead of an address in the text
 	}
-	if text := p.s[open+1 : at]; text == "" || text == url {
-		p.hide(at, end+1)
-		if text == "" {
-			p.show(at+2, end, asItIs)
-		}
-	} else {
-		p.replace(at, " ")
-		p.cover(at, end+1, Faint)
-	}
-	for len(p.links) > 0 && p.links[len(p.links)-1].from > open { // an address in the text
-		p.links = p.links[:len(p.links)-1]
-	}
-	if open+1 < at {
-		p.links = append(p.links, link{open + 1, at, url, title, open > 0 && p.s[open-1] == '!'})
+	switch p.s[open.text:at] {
+	case "":
+		p.pieces = append(p.pieces, piece{text: inner})
+	case to.URL:
+	default:
+		p.pieces = append(p.pieces, piece{text: " (" + inner + ")", style: Faint})
 	}
 	p.opened = p.opened[:0] // links are not nested
-	return end + 1
-}
-
-// angle reads <http://address>.
-func (p *inliner) angle(at int) int {
-	found := inAngles().FindStringSubmatch(p.s[at:])
-	if found == nil {
-		return at + 1
-	}
-	end := at + len(found[0])
-	p.hide(at, at+1)
-	p.hide(end-1, end)
-	p.link(at+1, end-1, found[1])
 	return end
 }
 
@@ -323,16 +285,16 @@ func (p *inliner) entity(at int) int {
 	if n < 0 {
 		return at + 1
 	}
-	text := html.UnescapeString(p.s[at : at+n+1])
+	end := at + n + 1
+	text := html.UnescapeString(p.s[at:end])
 	if text == "" || strings.HasPrefix(text, "&") && len(text) > 1 || strings.ContainsFunc(text, terminal.Hidden) {
 		return at + 1
 	}
-	p.hide(at, at+n+1)
-	p.replace(at, text)
-	return at + n + 1
+	p.show(at, end, piece{text: text})
+	return end
 }
 
-// runs returns what is shown.
+// runs joins the pieces that look the same.
 func (p *inliner) runs(base Style) []Run {
 	var runs []Run
 	var text []byte // of the last run
@@ -342,42 +304,27 @@ func (p *inliner) runs(base Style) []Run {
 			text = text[:0]
 		}
 	}
-	var counts [attributes]int
-	style, links := base, p.links
-	for _, l := range links {
-		p.cover(l.from, l.to, Link)
-	}
-	for at := 0; at < len(p.s); {
-		m, from := p.marks[at], at
-		if m.change != [attributes]int8{} {
-			style = base
-			for i, d := range m.change {
-				if counts[i] += int(d); counts[i] > 0 {
-					style |= 1 << i
-				}
+	var within [len(emphases)]int32
+	for _, x := range p.pieces {
+		next := Run{}
+		if x.link != nil {
+			next = *x.link
+			next.Style = Link
+		}
+		next.Style |= base | x.style
+		for i, n := range x.change {
+			if within[i] += n; within[i] > 0 {
+				next.Style |= emphases[i]
 			}
 		}
-		for at++; m.shown == asItIs && at < len(p.s) && p.marks[at] == (mark{}); at++ {
-		}
-		if m.shown == hidden {
+		if x.text == "" {
 			continue
 		}
-		for len(links) > 0 && links[0].to <= from {
-			links = links[1:]
-		}
-		var to link
-		if len(links) > 0 && links[0].from <= from {
-			to = links[0]
-		}
-		if k := len(runs) - 1; k < 0 || m.shown == replaced || runs[k].Style != style || runs[k].URL != to.url {
+		if k := len(runs) - 1; k < 0 || runs[k].Style != next.Style || runs[k].URL != next.URL {
 			endRun()
-			runs = append(runs, Run{Style: style, URL: to.url, Title: to.title, Image: to.image})
+			runs = append(runs, next)
 		}
-		if m.shown == replaced {
-			text = append(text, p.instead[from]...)
-		} else {
-			text = append(text, p.s[from:at]...)
-		}
+		text = append(text, x.text...)
 	}
 	endRun()
 	return runs
