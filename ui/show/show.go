@@ -145,9 +145,9 @@ const maxTreeIndent = 12
 // text prints a line for each entry: the active branch at the left, other branches
 // below the entry where they fork, indented.
 func (s *Tree) Text(t *printer.Text) {
-	p := &showText{Text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
+	p := &showText{Text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}}
 	p.facts()
-	p.out.WriteByte('\n')
+	p.line()
 	last := 0
 	for r, err := range s.Rows {
 		t.Fail(err)
@@ -156,7 +156,6 @@ func (s *Tree) Text(t *printer.Text) {
 		}
 		p.treeRow(r, last)
 		last = r.Depth
-		p.flush()
 	}
 }
 
@@ -200,7 +199,7 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 		style = printer.DimStyle
 		text = p.Dim(text)
 	}
-	fmt.Fprintln(p.out, strings.TrimRight(p.Dim(indent)+dot+p.Style(style, what)+" "+text+p.Style(printer.MatchStyle, note)+p.Dim(tail), " "))
+	p.line(strings.TrimRight(p.Dim(indent)+dot+p.Style(style, what)+" "+text+p.Style(printer.MatchStyle, note)+p.Dim(tail), " "))
 }
 
 // treeText is what an entry is and says on a line, in a session of a directory.

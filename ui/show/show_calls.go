@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -30,7 +29,7 @@ func (p *showText) release() {
 		p.call(w)
 		p.callDiff(&w, false)
 		if p.s.Whole { // otherwise the result may just not be shown
-			fmt.Fprintln(p.out, resultIndent+p.Dim("(no result)"))
+			p.line(resultIndent + p.Dim("(no result)"))
 		}
 	}
 	p.waiting = p.waiting[:0]
@@ -39,10 +38,10 @@ func (p *showText) release() {
 // call prints a call, with the id of its entry at the right.
 func (p *showText) call(w waitingCall) {
 	if p.last != "call" || p.s.Full {
-		p.out.WriteByte('\n')
+		p.line()
 	}
 	p.last = "call"
-	p.own(w.entry)
+	p.owner = w.entry.Index
 	p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
 	for _, s := range w.call.Subagents {
 		command := "pigrep show " + terminal.Clean(s.Name)
@@ -50,7 +49,7 @@ func (p *showText) call(w waitingCall) {
 		if p.Width > 0 {
 			title = terminal.Clip(title, max(minBodyColumns, p.Width-terminal.Width(resultIndent+"subagent  · "+command)))
 		}
-		fmt.Fprintln(p.out, resultIndent+p.Dim("subagent "+title+" · "+command))
+		p.line(resultIndent + p.Dim("subagent "+title+" · "+command))
 	}
 }
 
@@ -92,7 +91,7 @@ func (p *showText) callHead(indent, name, l, right string) {
 	case right != "":
 		right = "  · " + right
 	}
-	fmt.Fprintln(p.out, indent+p.Style(printer.KindStyles[session.KindCall], name)+l+p.Dim(right))
+	p.line(indent + p.Style(printer.KindStyles[session.KindCall], name) + l + p.Dim(right))
 }
 
 // headRoom returns the width of the first line of a call between the name of its tool
@@ -130,7 +129,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 // broken prints a line on as many as it needs.
 func (p *showText) broken(indent, line string) {
 	for _, part := range prose.BreakLine(line, p.body(indent), prose.LinePlain) {
-		fmt.Fprintln(p.out, strings.TrimRight(indent+part.Text, " "))
+		p.line(strings.TrimRight(indent+part.Text, " "))
 	}
 }
 
@@ -140,7 +139,7 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 	for _, a := range transcript.Arguments(c, diffed, "") {
 		name := terminal.Clean(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
-			fmt.Fprintln(p.out, resultIndent+p.Dim(name+":"))
+			p.line(resultIndent + p.Dim(name+":"))
 			for l := range strings.SplitSeq(strings.TrimRight(prose.Tidy(a.Value), "\n"), "\n") {
 				p.broken(resultIndent+bodyIndent, l)
 			}
@@ -150,11 +149,11 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 			if i == 0 {
 				part.Text = p.Dim(name+":") + strings.TrimPrefix(part.Text, name+":")
 			}
-			fmt.Fprintln(p.out, resultIndent+part.Text)
+			p.line(resultIndent + part.Text)
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
-		fmt.Fprintln(p.out, resultIndent+terminal.Clean(string(c.Raw)))
+		p.line(resultIndent + terminal.Clean(string(c.Raw)))
 	}
 }
 
@@ -171,11 +170,11 @@ func (p *showText) result(it *transcript.Item) {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 		p.call(edits)
 	}
-	p.own(e)
+	p.owner = e.Index
 	if !asked {
 		p.heading(e, it.Title, printer.KindStyles[session.KindResult])
 	} else if mark := p.mark(e); mark != "" {
-		fmt.Fprintln(p.out, mark+"  "+p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.ID), p.state(e))))
+		p.line(mark + "  " + p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.ID), p.state(e))))
 	}
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
@@ -183,11 +182,11 @@ func (p *showText) result(it *transcript.Item) {
 	undone := e.IsError || e.View.Rejected
 	if !undone {
 		p.callDiff(&edits, false)
-		p.own(e)
+		p.owner = e.Index
 	}
 	if !p.resultBlocks(it, asked && edits.call.Deed == session.DeedRun) {
 		text := cmp.Or(human.When(e.IsError, p.Style(printer.ErrorStyle, "error")), "(no output)")
-		fmt.Fprintln(p.out, resultIndent+p.Dim(text))
+		p.line(resultIndent + p.Dim(text))
 	}
 	if undone {
 		p.callDiff(&edits, true)
@@ -206,10 +205,10 @@ func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool
 			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
 			p.diff(e, files, resultIndent+bodyIndent, b.Call.Failed)
 			if b.Call.Failed {
-				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.Style(printer.ErrorStyle, "failed"))
+				p.line(resultIndent + bodyIndent + p.Style(printer.ErrorStyle, "failed"))
 			}
 		case b.Form == transcript.Image:
-			fmt.Fprintln(p.out, resultIndent+p.Dim(imageText(b.Image)))
+			p.line(resultIndent + p.Dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
 			if p.open(e) {
 				p.foldedBlock(e, resultIndent, b)
@@ -264,7 +263,7 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 func (p *showText) outputLine(s string, failed bool) {
 	indent, style := resultIndent, printer.DimStyle
 	if s == "" {
-		p.out.WriteByte('\n')
+		p.line()
 		return
 	}
 	if failed {
@@ -273,7 +272,7 @@ func (p *showText) outputLine(s string, failed bool) {
 	if p.failed { // its first line
 		indent, p.failed = p.Style(style, failedIndent), false
 	}
-	p.put(indent, p.Style(style, s), "\n")
+	p.line(indent, p.Style(style, s))
 }
 
 var (
@@ -289,7 +288,7 @@ const (
 
 func (p *showText) callDiff(w *waitingCall, failed bool) {
 	if len(w.files) > 0 {
-		p.own(w.entry)
+		p.owner = w.entry.Index
 		p.diff(w.entry, w.files, resultIndent, failed)
 	}
 }
@@ -346,7 +345,7 @@ func (p *showText) diff(e *entry.Entry, files []diff.File, indent string, failed
 		rows, below = rows[above:above+limit], total-above-limit
 	}
 	if failed {
-		fmt.Fprintln(p.out, indent+p.Dim("not applied:"))
+		p.line(indent + p.Dim("not applied:"))
 	}
 	layout := diffLayout{indent: indent, folded: limit >= 0, failed: failed}
 	if p.Width > 0 && p.Width < roomForNumbers {
@@ -450,7 +449,7 @@ type diffLayout struct {
 func (p *showText) diffRow(r diffRow, l diffLayout) {
 	gutter := min(l.digits, 1) + l.digits // with a space
 	if r.kind == 0 {
-		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
+		p.line(l.indent + strings.Repeat(" ", gutter) + p.cut(r.text, len(l.indent)+gutter))
 		return
 	}
 	style := changeStyles[r.kind]
@@ -489,7 +488,7 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 			s = p.Style(style, s[:1+a]) + p.Style(style.Bold(), s[1+a:1+b]) + p.Style(style, s[1+b:])
 		}
 		margin := strings.Repeat(" ", max(0, l.digits-len(number)))
-		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.Dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
+		p.line(strings.TrimRight(l.indent+p.Dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
 		number, sign = "", " "
 	}
 }

@@ -204,9 +204,13 @@ func TestFoldKeepsTheHit(t *testing.T) {
 	}
 	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
 	for _, mark := range []string{"line 0", "line 77", "line 499"} {
-		p := &showText{Text: &printer.Text{}, s: &Show{Marks: map[int][]string{7: {strings.ToUpper(mark)}}}, out: &strings.Builder{}}
+		var b strings.Builder
+		p := &showText{Text: &printer.Text{Sink: printer.NewSink(&b)}, s: &Show{Marks: map[int][]string{7: {strings.ToUpper(mark)}}}}
 		p.diff(&entry.Entry{Index: 7}, diff.Of(call), "", false)
-		out := p.out.String()
+		if err := p.End(); err != nil {
+			t.Fatal(err)
+		}
+		out := b.String()
 		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != writeLines {
 			t.Errorf("for %q:\n%s", mark, out)
 		}

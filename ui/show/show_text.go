@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -38,8 +39,7 @@ const (
 	failedIndent   = "  ✗ " // of the first line of a failure
 	nothingToWrap  = 0
 	minBodyColumns = 16
-	relativeTitle  = 32      // the width of the title of a related session
-	keptText       = 1 << 20 // how much of an entry waits until all of it is printed
+	relativeTitle  = 32 // the width of the title of a related session
 )
 
 // FocusMark begins the heading of an entry that was named.
@@ -50,7 +50,8 @@ const FocusMark = "▶ "
 type showText struct {
 	*printer.Text
 	s       *Show
-	out     *strings.Builder
+	owner   int               // the entry of the lines that are printed, by its index in the file; -1 above the first
+	take    func(line string) // takes them instead of the Text; may be nil
 	day     string
 	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
 	waiting []waitingCall
@@ -58,18 +59,6 @@ type showText struct {
 	headed  bool   // the reply has its heading
 	begun   bool   // the reply has a call or thinking
 	failed  bool   // the next line is the first of a failure
-
-	written int     // bytes that have left out
-	owners  []owner // of the text so far
-}
-
-// owner is the entry that the text from an offset on belongs to.
-type owner struct{ at, entry int }
-
-// own assigns what is printed from now on to an entry.
-func (p *showText) own(e *entry.Entry) {
-	p.flush()
-	p.owners = append(p.owners, owner{p.written, e.Index})
 }
 
 type waitingCall struct {
@@ -78,7 +67,7 @@ type waitingCall struct {
 	files []diff.File // what it did to files
 }
 
-func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, out: &strings.Builder{}}) }
+func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, owner: -1}) }
 
 // Line is a line of a conversation.
 type Line struct {
@@ -89,25 +78,20 @@ type Line struct {
 // Lines returns the text as lines that know their entries. A blank line belongs to the
 // entry above it.
 func (s *Show) Lines(layout printer.Layout) ([]Line, error) {
-	var out strings.Builder
-	p := &showText{Text: &printer.Text{Sink: printer.NewSink(&out), Layout: layout}, s: s, out: &strings.Builder{}}
-	s.print(p)
-	if err := p.End(); err != nil {
-		return nil, err
-	}
 	var lines []Line
-	at, now, next := 0, -1, -1
-	for l := range strings.SplitSeq(strings.TrimRight(out.String(), "\n"), "\n") {
-		for len(p.owners) > 0 && p.owners[0].at <= at {
-			next, p.owners = p.owners[0].entry, p.owners[1:]
+	p := &showText{Text: &printer.Text{Sink: printer.NewSink(io.Discard), Layout: layout}, s: s, owner: -1}
+	p.take = func(text string) {
+		of := p.owner
+		if n := len(lines); n > 0 && text == "" {
+			of = lines[n-1].Entry
 		}
-		if l != "" {
-			now = next
-		}
-		lines = append(lines, Line{l, now})
-		at += len(l) + 1
+		lines = append(lines, Line{text, of})
 	}
-	return lines, nil
+	s.print(p)
+	for n := len(lines); n > 0 && lines[n-1].Text == ""; n-- {
+		lines = lines[:n-1]
+	}
+	return lines, p.Err
 }
 
 func (s *Show) print(p *showText) {
@@ -120,58 +104,33 @@ func (s *Show) print(p *showText) {
 		}
 		if name := file.Next(e); name != "" {
 			p.release()
-			fmt.Fprintln(p.out)
+			p.line()
 			p.note("⋯ goes on in " + terminal.Clean(name))
 			p.last = ""
 		}
 		if s.Gaps[e.Index] {
 			p.release()
-			fmt.Fprintln(p.out, "\n"+p.Dim("⋯"))
+			p.line()
+			p.line(p.Dim("⋯"))
 			p.last = ""
 		}
 		p.entry(e)
-		p.flush()
 	}
 	p.release()
-	p.flush()
 }
 
-// flush prints what waits in p.out, with the matches of its entry marked.
-func (p *showText) flush() {
-	text := p.out.String()
-	p.out.Reset()
-	var marks []string
-	if n := len(p.owners); n > 0 && p.Colour {
-		marks = p.s.Marks[p.owners[n-1].entry]
+// line prints a line, given in pieces, with the matches of its entry marked. A long one is not
+// copied for that, unless it has to be.
+func (p *showText) line(pieces ...string) {
+	if marks := p.s.Marks[p.owner]; p.Colour && len(marks) > 0 {
+		pieces = []string{markLine(strings.Join(pieces, ""), marks)}
 	}
-	if len(marks) == 0 {
-		p.pass(text)
+	if p.take != nil {
+		p.take(strings.Join(pieces, ""))
 		return
 	}
-	for line := range strings.Lines(text) {
-		whole := strings.TrimSuffix(line, "\n")
-		p.pass(markLine(whole, marks) + line[len(whole):])
-	}
-}
-
-func (p *showText) pass(s string) {
-	p.Print(s)
-	p.written += len(s)
-}
-
-// put prints a line, given in pieces. Long texts leave at once.
-func (p *showText) put(pieces ...string) {
-	for _, s := range pieces {
-		if len(s) > keptText && len(p.s.Marks) == 0 {
-			p.flush()
-			p.pass(s)
-			continue
-		}
-		p.out.WriteString(s)
-	}
-	if p.out.Len() > keptText {
-		p.flush()
-	}
+	p.Print(pieces...)
+	p.Print("\n")
 }
 
 // body is the width for the text of an entry; 0 for any.
@@ -207,7 +166,7 @@ func (p *showText) when(at time.Time) string {
 // facts prints what is above a conversation.
 func (p *showText) facts() {
 	f := &p.s.Session
-	fmt.Fprintln(p.out, p.Style(printer.TitleStyle, p.cut(human.Headline(f.Title), 0)))
+	p.line(p.Style(printer.TitleStyle, p.cut(human.Headline(f.Title), 0)))
 	modified := p.Ago(f.Modified.Time)
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)
@@ -253,7 +212,9 @@ func (p *showText) factLine(dir string, facts ...string) {
 		p.note(terminal.ClipLeft(dir, p.Width))
 	}
 	if p.Width > 0 {
-		fmt.Fprint(p.out, p.Folded(rest, p.Width))
+		for line := range strings.Lines(p.Folded(rest, p.Width)) {
+			p.line(strings.TrimSuffix(line, "\n"))
+		}
 		return
 	}
 	p.note(rest)
@@ -262,7 +223,7 @@ func (p *showText) factLine(dir string, facts ...string) {
 // note prints a remark, unless it is empty.
 func (p *showText) note(s string) {
 	if s != "" {
-		fmt.Fprintln(p.out, p.Dim(p.cut(s, 0)))
+		p.line(p.Dim(p.cut(s, 0)))
 	}
 }
 
@@ -293,7 +254,7 @@ func (p *showText) entry(e *entry.Entry) {
 			p.piece, p.headed, p.begun = e.Message, false, false
 		}
 	}
-	p.own(e)
+	p.owner = e.Index
 	switch aside := it.Class == transcript.Other || it.Class == transcript.System; {
 	case it.Class == transcript.Reply:
 		p.reply(&it)
@@ -335,7 +296,7 @@ func (p *showText) named(e *entry.Entry) bool {
 
 // heading prints what an entry is, its time and its id.
 func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
-	p.out.WriteByte('\n')
+	p.line()
 	mark, model := p.mark(e), ""
 	if e.Role == session.RoleAssistant && p.Width == 0 {
 		model = terminal.Clean(e.Model)
@@ -344,7 +305,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
-	fmt.Fprintln(p.out, mark+p.Style(style, what)+p.Dim(rest))
+	p.line(mark + p.Style(style, what) + p.Dim(rest))
 	p.last = "head"
 }
 
@@ -380,7 +341,7 @@ func (p *showText) said(it *transcript.Item) {
 	}
 	p.heading(e, it.Title, style)
 	if it.Fact != "" {
-		fmt.Fprintln(p.out, bodyIndent+p.Dim(it.Fact))
+		p.line(bodyIndent + p.Dim(it.Fact))
 	}
 	for _, b := range it.Blocks {
 		switch {
@@ -408,7 +369,7 @@ func isSaid(class transcript.Class, b transcript.Block) bool {
 
 func (p *showText) prose(b transcript.Block, limit int) {
 	if b.Image != nil {
-		fmt.Fprintln(p.out, bodyIndent+p.Dim(imageText(b.Image)))
+		p.line(bodyIndent + p.Dim(imageText(b.Image)))
 	}
 	if len(b.Text) == 0 {
 		return
@@ -423,14 +384,14 @@ func (p *showText) prose(b transcript.Block, limit int) {
 
 func (p *showText) indented(indent string, lines []string) {
 	for _, l := range lines {
-		p.put(human.When(l != "", indent), l, "\n")
+		p.line(human.When(l != "", indent), l)
 	}
 }
 
 // more says how many lines are hidden, and how to see them.
 func (p *showText) more(indent string, hidden int, hint string) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")+hint))
+		p.line(indent + p.Dim("… "+human.Plural(hidden, "more line", "more lines")+hint))
 	}
 }
 
@@ -452,7 +413,7 @@ func (p *showText) reply(it *transcript.Item) {
 	}
 	if len(it.Blocks) == 0 && (e.Message == "" || p.s.Focus[e.Index]) {
 		head()
-		fmt.Fprintln(p.out, bodyIndent+p.Dim("(empty)"))
+		p.line(bodyIndent + p.Dim("(empty)"))
 		p.last = "body"
 	}
 	for _, b := range it.Blocks {
@@ -469,7 +430,7 @@ func (p *showText) reply(it *transcript.Item) {
 		case transcript.Problem:
 			head()
 			for _, l := range prose.SourceLines(b.Text, p.body(bodyIndent)) {
-				fmt.Fprintln(p.out, bodyIndent+p.Style(printer.ErrorStyle, l.Text))
+				p.line(bodyIndent + p.Style(printer.ErrorStyle, l.Text))
 			}
 			p.last = "body"
 		case transcript.Prose, transcript.Image:
@@ -485,7 +446,7 @@ func (p *showText) reply(it *transcript.Item) {
 func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	text := prose.Tidy(b.Text)
 	if p.open(e) || p.named(e) {
-		fmt.Fprintln(p.out, bodyIndent+p.Style(printer.KindStyles[session.KindThinking], "thinking"))
+		p.line(bodyIndent + p.Style(printer.KindStyles[session.KindThinking], "thinking"))
 		p.indented(bodyIndent+bodyIndent, p.rendered(b, p.body(bodyIndent+bodyIndent), true))
 		return
 	}
@@ -494,7 +455,7 @@ func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	n := strings.Count(strings.TrimSpace(text), "\n") + 1
 	note := human.When(n > 1, " ("+human.Plural(n, "line", "lines")+")")
 	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
-	fmt.Fprintln(p.out, bodyIndent+p.Style(printer.KindStyles[session.KindThinking], "thinking ")+p.Dim(p.cut(first, room)+note))
+	p.line(bodyIndent + p.Style(printer.KindStyles[session.KindThinking], "thinking ") + p.Dim(p.cut(first, room)+note))
 }
 
 func (p *showText) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
@@ -506,20 +467,20 @@ func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block
 		return
 	}
 	if p.open(e) {
-		fmt.Fprintln(p.out, indent+p.Dim(string(b.Kind)))
+		p.line(indent + p.Dim(string(b.Kind)))
 		for _, l := range prose.SourceLines(b.Text, p.body(indent+bodyIndent)) {
-			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.Dim(l.Text), " "))
+			p.line(strings.TrimRight(indent+indent+p.Dim(l.Text), " "))
 		}
 		return
 	}
-	fmt.Fprintln(p.out, indent+p.Dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
+	p.line(indent + p.Dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
 }
 
 func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
 	p.output(e, b.Text, true, e.IsError)
 	if outcome, failed := transcript.Outcome(b.Shell); failed {
-		fmt.Fprintln(p.out, resultIndent+p.Style(printer.ErrorStyle, outcome))
+		p.line(resultIndent + p.Style(printer.ErrorStyle, outcome))
 	}
 }
 
@@ -541,10 +502,10 @@ func (p *showText) aside(it *transcript.Item) {
 
 func (p *showText) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
-		p.out.WriteByte('\n')
+		p.line()
 	}
 	mark := p.mark(e)
-	fmt.Fprintln(p.out, mark+p.Dim(p.cut("· "+human.Joined(" · ", s, p.state(e)), terminal.Width(mark))))
+	p.line(mark + p.Dim(p.cut("· "+human.Joined(" · ", s, p.state(e)), terminal.Width(mark))))
 	p.last = "note"
 }
 
