@@ -86,14 +86,9 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 	return list
 }
 
-// usages reads uses, or only the beginning of them, for Entries.
-func (d *factDecoder) usages(entries bool) (u Usages) {
+func (d *factDecoder) usages() (u Usages) {
 	u.Len = d.Count()
-	d.columns(u.Len, &u.Offset, &u.Time, &u.Copy)
-	if entries {
-		return u
-	}
-	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.longWrite, &u.cost)
+	d.columns(u.Len, &u.Offset, &u.Time, &u.Copy, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.longWrite, &u.cost)
 	u.Source, u.Model = d.names(u.Len), d.names(u.Len)
 	return u
 }
@@ -213,15 +208,10 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	return list
 }
 
-// calls reads calls, or only the beginning of them, for Entries.
-func (d *factDecoder) calls(entries bool) (c Calls) {
+func (d *factDecoder) calls() (c Calls) {
 	c.Len = d.Count()
 	n := c.Len
-	d.columns(n, &c.flags, &c.Offset, &c.Time, &c.Copy)
-	if entries {
-		return c
-	}
-	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)
+	d.columns(n, &c.flags, &c.Offset, &c.Time, &c.Copy, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)
 	c.deed = d.deeds(n)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
 	return c

@@ -72,8 +72,8 @@ type factDecoder struct {
 	lists []string // of names
 }
 
-// decode decodes the stored form of a kind. With entries it does so as far as Entries needs it.
-func (p *Piece) decode(kind FactKind, stored []byte, entries bool) error {
+// decode decodes the stored form of a kind.
+func (p *Piece) decode(kind FactKind, stored []byte) error {
 	c, err := open(stored, "session facts")
 	if err != nil {
 		return err
@@ -81,9 +81,9 @@ func (p *Piece) decode(kind FactKind, stored []byte, entries bool) error {
 	d := &factDecoder{c.Decoder, p.lists}
 	switch kind {
 	case UsageFacts:
-		p.Usages = d.usages(entries)
+		p.Usages = d.usages()
 	case CallFacts:
-		p.Calls = d.calls(entries)
+		p.Calls = d.calls()
 	case DetailFacts:
 		p.Details, p.Touches = d.details(), d.touches()
 	case UsageSums:
@@ -94,9 +94,6 @@ func (p *Piece) decode(kind FactKind, stored []byte, entries bool) error {
 		p.Bare = d.bare()
 	}
 	p.lists = d.lists
-	if entries && !d.Failed() {
-		return nil
-	}
 	d.ColumnEnd()
 	if !d.Done() {
 		return errFacts

@@ -154,8 +154,8 @@ func TestAllFacts(t *testing.T) {
 	}
 }
 
-// Entries has the entries of All.
-func TestEntriesOfFacts(t *testing.T) {
+// WithoutDetails has the uses and calls of All.
+func TestUsesAndCallsWithoutDetails(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	set := stored(t, anyFacts(rnd, 9), anyFacts(rnd, 30))
 	read := func(pieces iter.Seq2[*Piece, error]) (list []string) {
@@ -172,8 +172,8 @@ func TestEntriesOfFacts(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff(read(set.All([]uint32{1})), read(set.Entries([]uint32{1}))); diff != "" {
-		t.Errorf("entries (-all +entries):\n%s", diff)
+	if diff := cmp.Diff(read(set.All([]uint32{1})), read(set.WithoutDetails([]uint32{1}))); diff != "" {
+		t.Errorf("facts (-all +without details):\n%s", diff)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestDamagedFacts(t *testing.T) {
 	f.Usages[0].Bare, f.Calls[0].Bare = true, true
 	read := func(kind FactKind, b []byte) error {
 		var p Piece
-		if err := p.decode(kind, format.Seal(b), false); err != nil {
+		if err := p.decode(kind, format.Seal(b)); err != nil {
 			return err
 		}
 		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len, p.UsageSums.Len, p.CallSums.Len, p.Bare.Len); n > len(b) {
@@ -367,7 +367,7 @@ func TestDamagedFacts(t *testing.T) {
 	}
 	for _, kind := range FactKinds {
 		sealed := EncodeFacts(kind, f)
-		if err := new(Piece).decode(kind, append(sealed, 0), false); err == nil {
+		if err := new(Piece).decode(kind, append(sealed, 0)); err == nil {
 			t.Error("a wrong checksum is not noticed")
 		}
 		body := sealed[:len(sealed)-8]

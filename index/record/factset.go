@@ -102,9 +102,8 @@ func (s *FactSet) pieces(file uint32) []storedPiece {
 
 // reading says what to read of a piece.
 type reading struct {
-	kinds   func(FactKind) bool
-	entries bool                // only as far as Entries needs it
-	enough  func(p *Piece) bool // if not nil: the sums, and the kinds unless it says that these are enough
+	kinds  func(FactKind) bool
+	enough func(p *Piece) bool // if not nil: the sums, and the kinds unless it says that these are enough
 }
 
 // The readings of facts, and of those that calls are counted by.
@@ -148,7 +147,7 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, r reading) (found boo
 		}
 		s.bytes.Add(int64(max(len(b), leastRead)))
 		p.memory[i], found = b, true
-		if err := p.decode(kind, b, r.entries); err != nil {
+		if err := p.decode(kind, b); err != nil {
 			return found, err
 		}
 	}
@@ -198,12 +197,6 @@ func (s *FactSet) Sums(files []uint32, enough func(p *Piece) bool) iter.Seq2[*Pi
 // Bare has which entries of the files have no documents.
 func (s *FactSet) Bare(files []uint32) iter.Seq2[*Piece, error] {
 	return s.each(files, reading{kinds: func(kind FactKind) bool { return kind == BareFacts }})
-}
-
-// Entries is All without most columns. Of uses of tokens and calls there are the offset,
-// the time and the copy, and of calls the flags.
-func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{kinds: countedFacts.kinds, entries: true})
 }
 
 // jobs returns the pieces of files in which there is something to read, in this order.

@@ -284,7 +284,7 @@ func Unpack(b []byte) (*session.Record, error) {
 		if facts[i] == "" {
 			continue
 		}
-		if err := p.decode(kind, []byte(facts[i]), false); err != nil {
+		if err := p.decode(kind, []byte(facts[i])); err != nil {
 			return nil, err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ type auditor struct {
 	branch   *branchTest                // nil for any branch
 	matched  map[uint32]map[callAt]bool // calls that the text picks, by file; nil for all
 	entries  firsts
-	orphans  orphans
+	answers  entrySet // the results of calls so far, and those without a call
 	families families
 	coverage Coverage
 	warnings []string
@@ -74,10 +73,10 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
-	if err := x.findSharing(); err != nil {
-		return nil, err
+	for _, copy := range req.Lost { // a duplicate of each came before all others
+		x.entries.seen.add(copy)
 	}
-	return x, x.noteEntries()
+	return x, x.findSharing()
 }
 
 // covered is what the answer says beside its rows.
@@ -198,40 +197,6 @@ func (x *auditor) findLost(seg *segment.Segment, files map[uint32]bool) error {
 		}
 	}
 	return nil
-}
-
-// noteEntries announces all entries with facts that files share to what recognizes
-// duplicates.
-func (x *auditor) noteEntries() error {
-	entries := 1 // about as many have facts: replies, which are every other message
-	sharing := slices.Clone(x.ids)
-	for i := range x.files {
-		if x.files[i].shares {
-			entries += x.files[i].Messages/2 + 1
-		} else {
-			sharing[i] = segment.NoFile
-		}
-	}
-	x.entries.expect(entries + len(x.req.Lost))
-	for _, copy := range x.req.Lost {
-		x.entries.came(copy)
-	}
-	return x.each(x.facts.Entries(sharing), func(_ *file, p *record.Piece) error {
-		for i := range p.Usages.Len {
-			x.entries.note(uint64(p.Usages.Copy.At(i)))
-		}
-		c, offset := &p.Calls, int64(-1)
-		for i := range c.Len {
-			if at := c.Offset.At(i); at != offset {
-				offset = at
-				x.entries.note(uint64(c.Copy.At(i)))
-			}
-			if c.Flags(i).Kind() == session.CallMissing {
-				x.orphans.note(uint64(c.Copy.At(i)), entries)
-			}
-		}
-		return nil
-	})
 }
 
 // eachSum visits the sums of the pieces whose facts all pass the filters and count for the
@@ -390,7 +355,7 @@ func (x *auditor) visitUsages(f *file, p *record.Piece, visit func(i int)) error
 	u := &p.Usages
 	for i := range u.Len {
 		copy := uint64(u.Copy.At(i))
-		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.File, u.Offset.At(i))
+		first := !f.shares || x.entries.isFirst(copy, p.File, u.Offset.At(i))
 		if !f.wanted || x.filter.TestsTime() && !x.passesTime(f, u.Time.At(i)) || !x.passesModel(&u.Model, i) {
 			continue
 		}
@@ -421,13 +386,13 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 	c, tested := &p.Calls, x.testsCalls()
 	for i := range c.Len {
 		copy := uint64(c.Copy.At(i))
-		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.File, c.Offset.At(i))
+		first := !f.shares || x.entries.isFirst(copy, p.File, c.Offset.At(i))
 		switch {
-		case !x.orphans.exist():
-		case c.Flags(i).Kind() == session.CallMissing:
-			first = x.orphans.isFirst(copy) && first
+		case !f.shares:
+		case c.Flags(i).Kind() == session.CallMissing: // another file may have its call
+			first = x.answers.add(copy) && first
 		case c.Answered(i):
-			x.orphans.answer(uint64(c.ResultCopy.At(i)))
+			x.answers.add(uint64(c.ResultCopy.At(i)))
 		}
 		if !f.wanted || tested && !x.passesCall(f, p, i) {
 			continue
@@ -499,75 +464,26 @@ func (b *branchTest) passes(f *file, offset int64) (bool, error) {
 }
 
 // entrySet is a set of entries by session.Entry.Copy, which duplicates share.
-// It is an open hash table.
-type entrySet struct {
-	slots []uint64 // 0 is free
-	used  int
-}
+type entrySet map[uint64]struct{}
 
-// add adds an entry, and reports whether the set did not contain it.
+// add adds an entry, and reports whether the set did not contain it. An entry that cannot have
+// duplicates has copy 0.
 func (s *entrySet) add(copy uint64) bool {
-	if 2*s.used >= len(s.slots) {
-		s.grow()
+	if copy == 0 {
+		return true
 	}
-	mask := uint64(len(s.slots) - 1)
-	for i := copy & mask; ; i = (i + 1) & mask {
-		switch s.slots[i] {
-		case 0:
-			s.slots[i] = copy
-			s.used++
-			return true
-		case copy:
-			return false
-		}
+	if *s == nil {
+		*s = make(entrySet)
 	}
-}
-
-// grow enlarges the table; the first one has 16,384 slots, a power of two.
-func (s *entrySet) grow() {
-	old := s.slots
-	s.slots, s.used = make([]uint64, max(1<<14, 4*len(old))), 0
-	for _, c := range old {
-		if c != 0 {
-			s.add(c)
-		}
-	}
-}
-
-// entryBits says which entries a set may have, by a bit for several of them. It fits
-// into a cache where an entrySet of all entries does not: without it, duplicates are
-// half of the time of usage over 1 GB of session files.
-type entryBits struct {
-	bits  []uint64
-	shift int
-}
-
-// newEntryBits returns an empty set with four bits for each of n entries.
-func newEntryBits(n int) entryBits {
-	log := max(6, bits.Len(uint(4*n-1)))
-	return entryBits{make([]uint64, 1<<(log-6)), 64 - log}
-}
-
-// add adds an entry, and reports whether the set may have had it.
-func (b *entryBits) add(copy uint64) bool {
-	i := copy >> b.shift
-	word, bit := &b.bits[i/64], uint64(1)<<(i%64)
-	had := *word&bit != 0
-	*word |= bit
-	return had
-}
-
-// has reports whether the set may have an entry.
-func (b *entryBits) has(copy uint64) bool {
-	i := copy >> b.shift
-	return b.bits[i/64]>>(i%64)&1 != 0
+	before := len(*s)
+	(*s)[copy] = struct{}{}
+	return len(*s) > before
 }
 
 // firsts recognizes the first of the entries that are duplicates of one another.
 type firsts struct {
-	noted, repeated entryBits
-	seen            entrySet // of those that may be repeated
-	last            struct { // of these: the one that was asked for
+	seen entrySet
+	last struct { // the one that was asked for
 		copy   uint64
 		file   int
 		offset int64
@@ -575,64 +491,11 @@ type firsts struct {
 	}
 }
 
-// expect prepares for mayRepeat: each of n entries must be noted before the first is
-// asked for.
-func (c *firsts) expect(n int) { c.noted, c.repeated = newEntryBits(n), newEntryBits(n) }
-
-func (c *firsts) note(copy uint64) {
-	if copy != 0 && c.noted.add(copy) {
-		c.repeated.add(copy)
-	}
-}
-
-// came notes an entry of which a duplicate came before all others.
-func (c *firsts) came(copy uint64) {
-	c.noted.add(copy)
-	c.repeated.add(copy)
-	c.seen.add(copy)
-}
-
-// mayRepeat reports whether an entry may have duplicates.
-func (c *firsts) mayRepeat(copy uint64) bool { return c.repeated.has(copy) }
-
 // isFirst reports whether the entry at an offset is the first of its duplicates. All facts of an
-// entry get the same answer, if they are asked for one after another. An entry that cannot have
-// duplicates has copy 0.
+// entry get the same answer, if they are asked for one after another.
 func (c *firsts) isFirst(copy uint64, file int, offset int64) bool {
-	if copy == 0 {
-		return true
-	}
-	if l := &c.last; l.copy != copy || l.file != file || l.offset != offset {
+	if l := &c.last; copy == 0 || l.copy != copy || l.file != file || l.offset != offset {
 		l.copy, l.file, l.offset, l.first = copy, file, offset, c.seen.add(copy)
 	}
 	return c.last.first
 }
-
-// orphans recognizes results whose call is in the session that a fork was made of: the
-// fork copied the result only.
-type orphans struct {
-	noted entryBits // all results without a call
-	seen  entrySet  // of these: those that came before, with a call or without
-}
-
-// note announces a result without a call of at most n; each must be noted before the
-// first is asked for.
-func (o *orphans) note(copy uint64, n int) {
-	if o.noted.bits == nil {
-		o.noted = newEntryBits(n)
-	}
-	o.noted.add(copy)
-}
-
-// exist reports whether there are any. If not, answers need not be recorded.
-func (o *orphans) exist() bool { return o.noted.bits != nil }
-
-// answer records the result of a call.
-func (o *orphans) answer(copy uint64) {
-	if copy != 0 && o.noted.has(copy) {
-		o.seen.add(copy)
-	}
-}
-
-// isFirst reports whether no duplicate of a result without a call came before.
-func (o *orphans) isFirst(copy uint64) bool { return copy == 0 || o.seen.add(copy) }

@@ -112,7 +112,7 @@ func (x *auditor) findRepeated() error {
 	err := x.each(x.facts.All(ids), func(file *file, p *record.Piece) error {
 		u := &p.Usages
 		for k := range u.Len {
-			if copy := uint64(u.Copy.At(k)); copy == 0 || seen.add(copy) {
+			if seen.add(uint64(u.Copy.At(k))) {
 				list = append(list, spent{u.At(k), file.millis(u.Time.At(k)), result{p.File, u.Offset.At(k)}, u.Source.At(k) == session.RoleToolResult})
 			}
 		}

@@ -407,7 +407,7 @@ type blocks map[string][]int64
 // findBlocks finds the blocks of all agents. Copies of a use do not move them, as they have its time.
 func (x *auditor) findBlocks() (blocks, error) {
 	found := make(blocks)
-	err := x.each(x.facts.Entries(x.ids), func(f *file, p *record.Piece) error {
+	err := x.each(x.facts.WithoutDetails(x.ids), func(f *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			found[f.Agent] = append(found[f.Agent], f.millis(p.Usages.Time.At(i)))
 		}
