@@ -128,9 +128,10 @@ func TestWebCommand(t *testing.T) {
 		t.Errorf("the address is %s", address)
 	}
 	var body string
-	waitFor(t, func() bool { // until it has indexed the files
+	waitFor(t, func() bool { // until it has indexed the files, of which the first ones already have hits
+		_, sessions := get("/sessions")
 		_, body = get("/?q=token+kind:prompt")
-		return strings.Contains(body, "2 hits in 2 sessions")
+		return strings.Contains(sessions, "Seedling census") && strings.Contains(body, "2 hits in 2 sessions")
 	})
 	if !strings.Contains(body, "wolverine strategy") {
 		t.Errorf("the page lacks the hit: %s", body)
