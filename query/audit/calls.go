@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -93,101 +92,87 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		return nil, err
 	}
 	entries := entry.NewReader(src, a)
-	files, err := x.callFiles(entries)
+	calls, runs, err := x.listCalls(entries)
 	if err != nil {
 		return nil, err
 	}
-	list := &CallList{Covered: x.covered()}
-	runs, total := sortedRuns(files)
-	if list.Total = total; len(req.Args) > 0 {
+	list := &CallList{Covered: x.covered(), Total: len(calls)}
+	if len(req.Args) > 0 {
 		list.Total = -1
 	}
 	list.Each = func(ctx context.Context, visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
-			for _, f := range files {
-				if f.warning != "" {
-					list.Warnings = append(list.Warnings, f.warning)
+			for i, r := range runs {
+				if r.warning != "" && (i == 0 || runs[i-1].callFile != r.callFile) {
+					list.Warnings = append(list.Warnings, r.warning)
 				}
 			}
 		}()
-		return runs.each(ctx, &req, visit)
+		left := req.Limit
+		for _, c := range calls {
+			run := runs[c.run]
+			row, err := run.row(ctx, &req, int(c.number))
+			if err != nil {
+				return err
+			}
+			run.release()
+			if row == nil {
+				continue
+			}
+			if req.Redact {
+				row.redact()
+			}
+			if err := visit(row); err != nil {
+				return err
+			}
+			if left--; left == 0 {
+				break
+			}
+		}
+		return nil
 	}
 	return list, nil
 }
 
-// callFiles returns the sessions with calls that pass the filters.
-func (x *auditor) callFiles(entries *entry.Reader) (files []*callFile, err error) {
+// listedCall is a call of the list.
+type listedCall struct {
+	at     int64 // Unix milliseconds
+	run    int32 // its number
+	number int32 // of the call, in the piece of the run
+}
+
+// listCalls returns the calls that pass the filters, the latest first, and the runs that they are in.
+func (x *auditor) listCalls(entries *entry.Reader) (calls []listedCall, runs []*callRun, err error) {
 	evaluator := shellcmd.NewEvaluator()
 	read := x.facts.WithoutDetails
 	if x.req.Commands { // a shell command may be known by its details only
 		read = x.facts.All
 	}
+	var of *callFile
 	err = x.eachPiece(read, func(f *file, p *record.Piece) error {
+		var run *callRun
 		return x.visitCalls(f, p, func(i int) {
-			if n := len(files); n == 0 || files[n-1].file != f {
-				files = append(files, &callFile{file: f, x: x, entries: entries, rules: evaluator})
+			if of == nil || of.file != f {
+				of = &callFile{file: f, x: x, entries: entries, rules: evaluator}
 			}
-			last := files[len(files)-1]
-			if n := len(last.runs); n == 0 || last.runs[n-1].piece != p.Index {
-				last.runs = append(last.runs, &callRun{callFile: last, piece: p.Index})
+			if run == nil {
+				run = &callRun{callFile: of, piece: p.Index}
+				runs = append(runs, run)
 			}
-			run := last.runs[len(last.runs)-1]
-			run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(i)})
+			run.left++
+			of.left++
+			calls = append(calls, listedCall{f.millis(p.Calls.Time.At(i)), int32(len(runs) - 1), int32(i)})
 		})
 	})
-	return files, err
-}
-
-// sortedRuns returns the runs that have calls, with these in the order of the list, and
-// the number of all calls.
-func sortedRuns(files []*callFile) (runs callRuns, calls int) {
-	for _, f := range files {
-		for _, run := range f.runs {
-			if len(run.calls) == 0 {
-				continue
-			}
-			slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks can run backwards
-				return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
-			})
-			f.unread++
-			calls += len(run.calls)
-			runs = append(runs, run)
+	slices.SortFunc(calls, func(a, b listedCall) int {
+		if a.at != b.at { // most
+			return cmp.Compare(b.at, a.at)
 		}
-		f.runs = nil
-	}
-	heap.Init(&runs)
-	return runs, calls
-}
-
-// each visits the calls of all runs, the latest first, up to the limit of the request.
-func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) error) error {
-	for left := req.Limit; h.Len() > 0; {
-		run := (*h)[0]
-		row, err := run.next(ctx, req)
-		if err != nil {
-			return err
-		}
-		if run.calls = run.calls[1:]; len(run.calls) == 0 {
-			heap.Pop(h)
-			run.release()
-		} else {
-			heap.Fix(h, 0)
-		}
-		if row == nil {
-			continue
-		}
-		if req.Redact {
-			row.redact()
-		}
-		if err := visit(row); err != nil {
-			return err
-		}
-		if left--; left == 0 {
-			return nil
-		}
-	}
-	return nil
+		x, y := runs[a.run], runs[b.run]
+		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(y.piece, x.piece), cmp.Compare(b.number, a.number))
+	})
+	return calls, runs, err
 }
 
 // newCallRow returns the row of a call as far as its facts say.
@@ -236,8 +221,7 @@ type callFile struct {
 	x       *auditor
 	entries *entry.Reader
 	rules   *shellcmd.Evaluator
-	runs    []*callRun
-	unread  int             // runs of these whose calls were not all visited
+	left    int             // calls that were not visited yet
 	outline *record.Outline // nil while no run is loaded, and when the file has no record
 	warning string          // why an entry could not be read, "" when all could
 }
@@ -247,14 +231,8 @@ type callFile struct {
 type callRun struct {
 	*callFile
 	piece int                // its index
-	calls []timedCall        // not yet visited, the latest first
+	left  int                // calls that were not visited yet
 	facts []session.CallFact // of the piece; nil until the first call is visited
-}
-
-// timedCall is a call of a piece.
-type timedCall struct {
-	at     int64 // Unix milliseconds
-	number int32 // among the calls of the piece
 }
 
 // load reads the facts of the piece, and the outline of the session.
@@ -270,23 +248,24 @@ func (r *callRun) load(ctx context.Context) error {
 	return nil
 }
 
-// release forgets what was loaded, when all calls of the run have been visited.
+// release is called after each call. It forgets what was loaded when all of the run, or of the file,
+// have been visited.
 func (r *callRun) release() {
-	r.facts = nil
-	if r.unread--; r.unread == 0 {
+	if r.left--; r.left == 0 {
+		r.facts = nil
+	}
+	if r.callFile.left--; r.callFile.left == 0 {
 		r.outline = nil
 	}
 }
 
-// next returns the row of the first call that was not visited yet, nil when its
-// arguments do not pass.
-func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
+// row returns the row of a call of the piece, nil when its arguments do not pass.
+func (r *callRun) row(ctx context.Context, req *Request, number int) (*CallRow, error) {
 	if r.facts == nil {
 		if err := r.load(ctx); err != nil {
 			return nil, err
 		}
 	}
-	number := int(r.calls[0].number)
 	if len(req.Args) > 0 && !r.passesArgs(number, req.Args) {
 		return nil, nil
 	}
@@ -303,27 +282,6 @@ func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 		row.Result = r.result(c)
 	}
 	return row, nil
-}
-
-// callRuns is a heap of runs: the one with the latest call first, ties by path, and in a
-// session the later piece first.
-type callRuns []*callRun
-
-func (h callRuns) Len() int      { return len(h) }
-func (h callRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *callRuns) Push(any)     {} // all runs are known from the start
-
-func (h callRuns) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(b.calls[0].at, a.calls[0].at), cmp.Compare(a.Path, b.Path), cmp.Compare(b.piece, a.piece)) < 0
-}
-
-func (h *callRuns) Pop() any {
-	last := len(*h) - 1
-	run := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return run
 }
 
 // entryID returns the id of the entry at an offset, "" when there is none.
