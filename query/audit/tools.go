@@ -131,21 +131,6 @@ func (g *toolGroup) addSum(f *file, s *record.SummedCalls, i int) {
 	g.durations = s.AppendDurations(g.durations, i)
 }
 
-// addRow adds the calls of a row of the table, but not their files.
-func (g *toolGroup) addRow(r *toolGroup) {
-	g.row.Calls += r.row.Calls
-	g.row.Errors += r.row.Errors
-	g.row.Bytes += r.row.Bytes
-	g.row.NoResult += r.row.NoResult
-	g.row.NoCall += r.row.NoCall
-	g.row.Nested += r.row.Nested
-	g.row.Rejected += r.row.Rejected
-	g.asked += r.asked
-	g.answered += r.answered
-	g.last = max(g.last, r.last)
-	g.durations = append(g.durations, r.durations...)
-}
-
 // finish returns the row once all calls are added.
 func (g *toolGroup) finish() ToolRow {
 	r := g.row
@@ -175,13 +160,15 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	table := newTable(&req, func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} })
 	total := &toolGroup{row: ToolRow{Type: "total"}}
+	groups := func(i int) [2]*toolGroup { return [2]*toolGroup{table.row(i), total} }
 	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
 		if s := &p.CallSums; p.Summed {
 			table.begin(f, f, &s.Last, &s.Tool, s.Deed, &s.Model)
 			for i := range s.Len {
 				if x.passesTool(&s.Tool, i) && x.passesModel(&s.Model, i) {
-					table.row(i).addSum(f, s, i)
-					total.files.add(f)
+					for _, g := range groups(i) {
+						g.addSum(f, s, i)
+					}
 				}
 			}
 			return nil
@@ -189,20 +176,13 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		c := &p.Calls
 		table.begin(f, f, &c.Time, &c.Tool, c.Deed, &c.Model)
 		return x.visitCalls(f, p, func(i int) {
-			table.row(i).add(f, c, i)
-			total.files.add(f)
+			for _, g := range groups(i) {
+				g.add(f, c, i)
+			}
 		})
 	})
 	if err != nil {
 		return nil, err
-	}
-	timed := 0
-	for _, g := range table.rows {
-		timed += len(g.durations)
-	}
-	total.durations = make([]int32, 0, timed)
-	for _, g := range table.rows {
-		total.addRow(g)
 	}
 	t := &ToolTable{By: req.By, Covered: x.covered()}
 	var finishing sync.WaitGroup

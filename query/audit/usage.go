@@ -110,8 +110,7 @@ type use struct {
 	at       int64 // the last one; Unix milliseconds
 }
 
-// add adds another use, but not its cost: the sum of floating point numbers depends on
-// their order.
+// add adds another use, but not its cost.
 func (u *use) add(o *use) {
 	u.input += o.input
 	u.output += o.output
@@ -191,15 +190,6 @@ func (b *usageBuild) estimate(x *use, u *session.Usage, model string) {
 // count adds a use of a session that counts for owner.
 func (g *usageGroup) count(f, owner *file, u *use) {
 	g.add(u)
-	if f != owner {
-		g.theirTokens += u.tokens()
-	}
-	g.addSums(f, owner, u)
-}
-
-// addSums adds the cost of a use and counts its session: of a row and of the total each on
-// its own, as of use.add.
-func (g *usageGroup) addSums(f, owner *file, u *use) {
 	g.cost.AddSum(u.cost)
 	if u.filled > 0 {
 		g.fill.AddSum(u.cost)
@@ -209,6 +199,7 @@ func (g *usageGroup) addSums(f, owner *file, u *use) {
 	}
 	if f != owner {
 		g.subagents.add(f)
+		g.theirTokens += u.tokens()
 		g.theirCost.AddSum(u.cost)
 	}
 	g.files.add(owner)
@@ -349,16 +340,12 @@ func (b *usageBuild) add(i int, u *use) {
 			b.without[strings.Clone(model)] = true
 		}
 	}
-	b.total.addSums(b.file, b.owner, u)
+	b.total.count(b.file, b.owner, u) // not the sum of the rows: that of floating point numbers depends on their order
 }
 
 // finish returns the table once all uses are added.
 func (b *usageBuild) finish() *UsageTable {
 	by := b.req.By
-	for _, g := range b.table.rows {
-		b.total.add(&g.use)
-		b.total.theirTokens += g.theirTokens
-	}
 	t := &UsageTable{
 		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish("total", Key{}), Unpriced: slices.Sorted(maps.Keys(b.without)),
 		Covered: b.covered(),
