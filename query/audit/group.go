@@ -31,47 +31,39 @@ type Key struct {
 	SessionName string  `json:"sessionName,omitempty"`
 }
 
+// field returns where the key has the value of a dimension: one that may be empty is absent without the
+// dimension.
+func (k *Key) field(by string) (text *string, absent **string) {
+	texts := map[string]*string{"action": &k.Action, "day": &k.Day, "week": &k.Week, "month": &k.Month, "block": &k.Block, "session": &k.SessionPath}
+	return texts[by], map[string]**string{"tool": &k.Tool, "model": &k.Model, "agent": &k.Agent, "project": &k.Project}[by]
+}
+
 // key returns the values of the dimensions as the columns of a row.
-func (req *Request) key(r *index.Reader, values []string) Key {
-	var k Key
+func (req *Request) key(r *index.Reader, values []string) (k Key) {
 	for i, by := range req.By {
-		v := values[i]
-		switch by {
-		case "tool":
-			k.Tool = &v
-		case "action":
-			k.Action = v
-		case "agent":
-			k.Agent = &v
-		case "day":
-			k.Day = v
-		case "week":
-			k.Week = v
-		case "month":
-			k.Month = v
-		case "block":
-			k.Block = v
-		case "model":
-			k.Model = &v
-		case "project":
-			k.Project = &v
-		case "session":
-			k.SessionPath = v
-			if i, ok := r.Table().Find(v); ok {
-				s := r.Summary(i)
-				k.SessionID, k.SessionName = s.ID, req.shown(s.Title())
-			}
+		if text, absent := k.field(by); absent != nil {
+			*absent = &values[i]
+		} else {
+			*text = values[i]
 		}
+	}
+	if i, ok := r.Table().Find(k.SessionPath); ok {
+		s := r.Summary(i)
+		k.SessionID, k.SessionName = s.ID, req.shown(s.Title())
 	}
 	return k
 }
 
 // Value returns the value of a dimension, "" if it has none.
 func (k *Key) Value(by string) string {
-	if v := map[string]*string{"tool": k.Tool, "model": k.Model, "agent": k.Agent, "project": k.Project}[by]; v != nil {
-		return *v
+	text, absent := k.field(by)
+	if absent != nil {
+		text = *absent
 	}
-	return map[string]string{"action": k.Action, "day": k.Day, "week": k.Week, "month": k.Month, "block": k.Block, "session": k.SessionPath}[by]
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // Values returns the values of the dimensions of a row.
