@@ -98,8 +98,12 @@ func tidyText(s string) string {
 // SourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
 // cells, lines of code blocks and tables are only broken where they are too long.
 // Width 0 breaks nothing. Nothing is omitted.
-func SourceLines(text []byte, width int) []Line {
-	var lines []Line
+func SourceLines(text []byte, width int) (lines []Line) {
+	add := func(style lineStyle, texts iter.Seq[string]) {
+		for text := range texts {
+			lines = append(lines, Line{text, style})
+		}
+	}
 	fence := ""
 	blank := true // skip leading and repeated blank lines
 	for s := range strings.SplitSeq(strings.TrimRight(Tidy(text), "\n "), "\n") {
@@ -110,19 +114,20 @@ func SourceLines(text []byte, width int) []Line {
 		case fence != "" && mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed) == mark:
 			lines, fence = append(lines, Line{s, LineFence}), ""
 		case fence != "":
-			lines = append(lines, BreakLine(s, width, LineCode)...)
+			add(LineCode, BrokenLine(s, width))
 		case mark != "":
-			lines, fence = append(lines, BreakLine(s, width, LineFence)...), mark
+			add(LineFence, BrokenLine(s, width))
+			fence = mark
 		case trimmed == "":
 			if !blank {
 				lines = append(lines, Line{})
 			}
 		case strings.HasPrefix(trimmed, "|"):
-			lines = append(lines, BreakLine(s, width, LinePlain)...)
+			add(LinePlain, BrokenLine(s, width))
 		case isHeading(trimmed):
-			lines = append(lines, wrapLine(s, width, LineHeading)...)
+			add(LineHeading, wrappedLine(s, width))
 		default:
-			lines = append(lines, wrapLine(s, width, LinePlain)...)
+			add(LinePlain, wrappedLine(s, width))
 		}
 		blank = trimmed == "" && fence == ""
 	}
@@ -148,14 +153,11 @@ func isHeading(s string) bool {
 	return n > 0 && n <= 6 && strings.HasPrefix(rest, " ")
 }
 
-// wrapLine breaks a line at spaces. Continuation lines are indented like the text
+// wrappedLine breaks a line at spaces. Continuation lines are indented like the text
 // of the list item or quotation.
-func wrapLine(s string, width int, style lineStyle) []Line {
-	if width <= 0 || terminal.Width(s) <= width {
-		return []Line{{s, style}}
-	}
-	if len(s) > maxWrapped {
-		return BreakLine(s, width, style)
+func wrappedLine(s string, width int) iter.Seq[string] {
+	if width <= 0 || len(s) > maxWrapped || terminal.Width(s) <= width {
+		return BrokenLine(s, width)
 	}
 	first := listItem().FindString(s)
 	hang := len(first)
@@ -167,23 +169,19 @@ func wrapLine(s string, width int, style lineStyle) []Line {
 	}
 	rest := clusters(strings.TrimLeft(s[len(first):], " "), nil)
 	next := strings.Repeat(" ", hang)
-	if strings.HasPrefix(first, "> ") {
-		next = first
-	}
-	if len(first) > hang && hang == 0 {
+	if strings.HasPrefix(first, "> ") || hang == 0 {
 		next = first
 	}
 	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1)
-	var lines []Line
-	for i, b := range broken {
-		prefix := next
-		if i == 0 {
-			prefix = first
+	return func(yield func(string) bool) {
+		for _, b := range broken {
+			text := strings.Join(lists.Map(b, func(c Cluster) string { return c.Text }), "")
+			if !yield(strings.TrimRight(first+text, " ")) {
+				return
+			}
+			first = next
 		}
-		text := strings.Join(lists.Map(b, func(c Cluster) string { return c.Text }), "")
-		lines = append(lines, Line{strings.TrimRight(prefix+text, " "), style})
 	}
-	return lines
 }
 
 // listItem matches the indentation and the marker of a line, as wide as those of its continuation
@@ -193,12 +191,7 @@ var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // maxWrapped is the length in bytes of the longest line that is broken at spaces.
 const maxWrapped = 64 << 10
 
-// BreakLine breaks a line into lines of at most width cells.
-func BreakLine(s string, width int, style lineStyle) []Line {
-	return lists.Map(slices.Collect(BrokenLine(s, width)), func(text string) Line { return Line{text, style} })
-}
-
-// BrokenLine yields the texts of BreakLine.
+// BrokenLine yields the lines of at most width cells into which a line is broken.
 func BrokenLine(s string, width int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := len(s)

@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"cmp"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"pigrep/internal/diff"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
@@ -128,8 +128,8 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 
 // broken prints a line on as many as it needs.
 func (p *showText) broken(indent, line string) {
-	for _, part := range prose.BreakLine(line, p.body(indent), prose.LinePlain) {
-		p.line(strings.TrimRight(indent+part.Text, " "))
+	for part := range prose.BrokenLine(line, p.body(indent)) {
+		p.line(strings.TrimRight(indent+part, " "))
 	}
 }
 
@@ -145,11 +145,10 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 			}
 			continue
 		}
-		for i, part := range prose.BreakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), prose.LinePlain) {
-			if i == 0 {
-				part.Text = p.Dim(name+":") + strings.TrimPrefix(part.Text, name+":")
-			}
-			p.line(resultIndent + part.Text)
+		parts := slices.Collect(prose.BrokenLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent)))
+		parts[0] = p.Dim(name+":") + strings.TrimPrefix(parts[0], name+":")
+		for _, part := range parts {
+			p.line(resultIndent, part)
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
@@ -338,7 +337,7 @@ func (p *showText) diff(e *entry.Entry, files []diff.File, indent string, failed
 	}
 	above, below := 0, 0
 	if total := len(rows); limit >= 0 && total > limit+1 {
-		marked := slices.IndexFunc(rows, func(r diffRow) bool { return contains(r.text, p.s.Marks[e.Index]) })
+		marked := slices.IndexFunc(rows, func(r diffRow) bool { return len(found(r.text, p.s.Marks[e.Index])) > 0 })
 		if marked >= limit {
 			above = min(marked-diff.Context, total-limit)
 		}
@@ -529,11 +528,17 @@ var foundStyle = ansi.NewStyle().Bold().Reverse(true)
 // effect after the match.
 func markLine(line string, texts []string) string {
 	var b strings.Builder
-	spans := slices.Collect(found(ansi.Strip(line), texts))
+	var borders []int // where marks begin and end
+	for _, span := range found(ansi.Strip(line), texts) {
+		borders = append(borders, span[0], span[1])
+	}
 	at, style, marking := 0, "", false // the offset without sequences, and the attributes that the line has set there
-	end := func() {
-		b.WriteString(ansi.ResetStyle + style)
-		spans, marking = spans[1:], false
+	turn := func() {
+		if marking = !marking; marking {
+			b.WriteString(foundStyle.String())
+		} else {
+			b.WriteString(ansi.ResetStyle + style)
+		}
 	}
 	for rest := line; rest != ""; {
 		if rest[0] == ansi.ESC {
@@ -551,92 +556,53 @@ func markLine(line string, texts []string) string {
 			}
 			continue
 		}
-		if marking && at == spans[0][1] {
-			end()
-		}
-		if !marking && len(spans) > 0 && at == spans[0][0] {
-			b.WriteString(foundStyle.String())
-			marking = true
-		}
 		plain, _, _ := strings.Cut(rest, "\x1b")
-		n := len(plain)
-		switch {
-		case marking:
-			n = min(n, spans[0][1]-at)
-		case len(spans) > 0:
-			n = min(n, spans[0][0]-at)
+		for len(borders) > 0 && borders[0] == at {
+			turn()
+			borders = borders[1:]
 		}
-		b.WriteString(rest[:n])
-		rest, at = rest[n:], at+n
+		if len(borders) > 0 {
+			plain = plain[:min(len(plain), borders[0]-at)]
+		}
+		b.WriteString(plain)
+		rest, at = rest[len(plain):], at+len(plain)
 	}
 	if marking {
-		end()
+		turn()
 	}
 	return b.String()
 }
 
-// found yields where texts occur in a line: anywhere as written, and at the start of a
-// word in any case. The search for a text resumes at its last occurrence, so a line of
-// any length is read once per text.
-func found(line string, texts []string) iter.Seq[[2]int] {
-	return func(yield func([2]int) bool) {
-		lower := strings.ToLower(line)
-		if len(lower) != len(line) { // offsets in one are not valid in the other
-			lower = line
-		}
-		var wanted []wantedText
-		for _, text := range texts {
-			if text = terminal.Clean(text); text != "" {
-				wanted = append(wanted, wantedText{text: text, lower: strings.ToLower(text), next: -1})
+// found returns where texts occur in a line: anywhere as written, and at the start of a
+// word in any case. Of those that overlap it is the first, and the longest that begins there.
+func found(line string, texts []string) (spans [][2]int) {
+	lower := strings.ToLower(line)
+	if len(lower) != len(line) { // offsets in one are not valid in the other
+		lower = line
+	}
+	for _, text := range texts {
+		text = terminal.Clean(text)
+		folded := strings.ToLower(text)
+		for at := 0; folded != ""; at++ {
+			k := strings.Index(lower[at:], folded)
+			if k < 0 {
+				break
+			}
+			at += k
+			if end := at + len(folded); line[at:end] == text || beginsWord(line, at) {
+				spans = append(spans, [2]int{at, end})
 			}
 		}
-		for at := 0; at < len(line); {
-			best := [2]int{len(line), 0}
-			for i := range wanted {
-				w := &wanted[i]
-				if w.next < at {
-					w.next = w.find(line, lower, at)
-				}
-				end := w.next + len(w.lower)
-				if w.next < best[0] || w.next == best[0] && w.next < len(line) && end > best[1] {
-					best = [2]int{w.next, end}
-				}
-			}
-			if best[1] == 0 || !yield(best) {
-				return
-			}
-			at = best[1]
-		}
 	}
-}
-
-func contains(line string, texts []string) bool {
-	for range found(line, texts) {
-		return true
-	}
-	return false
-}
-
-// wantedText is a text that is looked for in a line.
-type wantedText struct {
-	text, lower string
-	next        int // its next occurrence; the length of the line for none
-}
-
-// find returns the first occurrence of the text at or after an offset, or the length of
-// the line.
-func (w *wantedText) find(line, lower string, from int) int {
-	for ; from < len(line); from++ {
-		k := strings.Index(lower[from:], w.lower)
-		if k < 0 {
-			break
+	lists.Sort(spans, func(a, b [2]int) int { return cmp.Or(a[0]-b[0], b[1]-a[1]) })
+	end := 0
+	return slices.DeleteFunc(spans, func(span [2]int) bool {
+		if span[0] < end {
+			return true
 		}
-		from += k
-		if line[from:from+len(w.lower)] == w.text || beginsWord(line, from) {
-			return from
-		}
-	}
-	return len(line)
+		end = span[1]
+		return false
+	})
 }
 
 // beginsWord reports whether a word begins at an offset, perhaps within a name such as
