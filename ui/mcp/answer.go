@@ -44,9 +44,9 @@ type leftOut struct {
 	Searches int    `json:"searches,omitempty" jsonschema:"hits in calls of pigrep (includeSearches)"`
 }
 
-// cutPage returns an answer with as many of its first items as fit into a budget. size estimates the
-// bytes of an item, and result returns the answer with the first n.
-func cutPage(most, items int, size func(i int) int, result func(n int) (structured any, text string)) (*mcp.CallToolResult, error) {
+// cutPage returns an answer with as many of its first items as fit into a budget. result returns the
+// answer with the first n.
+func cutPage(most, items int, result func(n int) (structured any, text string)) (*mcp.CallToolResult, error) {
 	var page *mcp.CallToolResult
 	var failed error
 	whole := func(n int) int {
@@ -55,7 +55,7 @@ func cutPage(most, items int, size func(i int) int, result func(n int) (structur
 		}
 		return encodedLen(page) + envelopeBytes
 	}
-	n, fits := printer.Fit(most, items, size, whole)
+	n, fits := printer.Fit(most, items, whole)
 	if failed != nil || fits && (n > 0 || items == 0) {
 		return page, failed
 	}
@@ -228,8 +228,7 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	if len(p.rows) == 0 {
 		p.footer.Newest = q.newest()
 	}
-	size := func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
-	return cutPage(q.maxBytes, len(p.rows), size, func(n int) (any, string) {
+	return cutPage(q.maxBytes, len(p.rows), func(n int) (any, string) {
 		f := p.footer
 		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
 			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })

@@ -266,8 +266,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if err != nil {
 		return nil, err
 	}
-	size := func(i int) int { return w.sizes[i] }
-	return cutPage(paging.MaxBytes, len(w.rows), size, func(n int) (any, string) {
+	return cutPage(paging.MaxBytes, len(w.rows), func(n int) (any, string) {
 		a := answer
 		a.Entries = append([]entryRow{}, w.rows[:n]...)
 		a.After = len(branch) - first - n
@@ -310,7 +309,6 @@ type entryWriter struct {
 	max        int
 
 	rows  []entryRow
-	sizes []int
 	file  entry.FileLine
 	shown map[string]bool // calls whose diff was read
 	rest  *cursor         // where the last row continues; nil if it is complete
@@ -346,7 +344,7 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 		}
 		part, offset = 0, 0
 		room -= size
-		w.rows, w.sizes, w.rest = append(w.rows, row), append(w.sizes, size), rest
+		w.rows, w.rest = append(w.rows, row), rest
 		if rest != nil || room <= 0 {
 			return nil
 		}

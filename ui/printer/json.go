@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
+	"sort"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -317,21 +317,16 @@ func RowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(
 }
 
 // Fit returns how many of the first items fit into an answer of at most max bytes,
-// and whether the answer fits at all. size estimates what an item adds; whole is
-// the exact size of the answer with the first n items.
-func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fits bool) {
-	if fits = whole(items) <= max; fits || items == 0 {
-		return items, fits
+// and whether the answer fits at all. whole is the size of the answer with the first n
+// items; it is asked last for the n that is returned.
+func Fit(max, items int, whole func(n int) int) (n int, fits bool) {
+	if whole(items) <= max {
+		return items, true
 	}
-	for used := whole(0); n < items-1 && used < max; n++ {
-		used += size(n)
+	if n = sort.Search(items, func(n int) bool { return whole(n) > max }); n > 0 {
+		n--
 	}
-	for ; n > 0; n-- {
-		if whole(n) <= max {
-			return n, true
-		}
-	}
-	return 0, whole(0) <= max
+	return n, whole(n) <= max
 }
 
 // budget writes an answer piece by piece. Without a bound it writes each piece
@@ -343,7 +338,8 @@ type budget struct {
 	written int
 
 	kept    []piece // of a bounded answer
-	size    int     // of its rows
+	rows    int     // of them
+	size    int     // of these, in bytes
 	dropped int     // rows beyond the bound, which are not kept
 
 	begun bool // a row of the current list has been written
@@ -376,6 +372,7 @@ func (b *budget) take(p piece) {
 		p.data = bytes.Clone(p.data)
 		b.kept = append(b.kept, p)
 		if p.kind == pieceRow {
+			b.rows++
 			b.size += len(p.data)
 		}
 	}
@@ -389,9 +386,12 @@ func (b *budget) last(data []byte) {
 		return
 	}
 	b.take(piece{data: data})
-	rows := slices.DeleteFunc(slices.Clone(b.kept), func(p piece) bool { return p.kind != pieceRow })
-	n, _ := Fit(b.max, len(rows), func(i int) int { return len(rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
-	b.Pass(b.answer(n))
+	var answer []byte
+	Fit(b.max, b.rows, func(n int) int {
+		answer = b.answer(n)
+		return len(answer)
+	})
+	b.Pass(answer)
 }
 
 // answer is the bounded answer with its first n rows.
