@@ -55,7 +55,7 @@ func Choices() []Choice {
 			list = append(list, Choice{KeysTable, b.name, b.help, b.keys})
 		}
 	}
-	return append(list, lists.Map(roles, func(r role) Choice { return Choice{ColorsTable, r.name, r.help, r.colors()} })...)
+	return append(list, lists.Map(roles, func(r role) Choice { return Choice{ColorsTable, r.name, r.help, r.colors} })...)
 }
 
 // Check returns the first mistake in the config; nil if there is none.
@@ -211,20 +211,6 @@ func parseColor(text string) (color string, ok bool) {
 	return strings.TrimSuffix(text, "default"), text == "default" || hexColor().MatchString(text)
 }
 
-// colorName undoes parseColor.
-func colorName(color string) string {
-	n, err := strconv.Atoi(color)
-	switch {
-	case color == "":
-		return "default"
-	case err == nil && n < 8:
-		return colorNames[n]
-	case err == nil && n < 16:
-		return "bright-" + colorNames[n-8]
-	}
-	return color
-}
-
 // styles are the styles of the screen. No information is conveyed by colour alone: a
 // word, a sign or an attribute repeats it.
 type styles struct {
@@ -236,44 +222,37 @@ type styles struct {
 
 // role is what a colour is for.
 type role struct {
-	name, help  string
-	light, dark string // the colours, as lipgloss writes them; "" for that of the terminal
-}
-
-// colors returns the colours as they are written in the settings file.
-func (r role) colors() []string {
-	if r.light == r.dark {
-		return []string{colorName(r.light)}
-	}
-	return []string{colorName(r.light), colorName(r.dark)}
+	name, help string
+	colors     []string // as in a Config
 }
 
 // roles is the one table of colours; styles, docs and settings are made from it.
 var roles = []role{
-	{"match", "words that match, and the mark of the selection", "1", "9"},
-	{"prompt", "the sign before the query, and names of keys", "4", "12"},
-	{"title", "titles of sessions", "", ""},
-	{"dim", "directories, ages, hints and rules", "", ""},
-	{"notice", "messages, and toggles that are on", "130", "3"},
-	{"error", "errors", "1", "9"},
-	{"selection", "background of the selected hit", "254", "237"},
-	{"kind-prompt", "the word prompt before a hit", "28", "2"},
-	{"kind-reply", "the word reply", "4", "12"},
-	{"kind-thinking", "the word thinking", "5", "13"},
-	{"kind-call", "the words call and shell", "130", "3"},
-	{"kind-result", "the word result", "30", "6"},
+	{"match", "words that match, and the mark of the selection", []string{"red", "bright-red"}},
+	{"prompt", "the sign before the query, and names of keys", []string{"blue", "bright-blue"}},
+	{"title", "titles of sessions", []string{"default"}},
+	{"dim", "directories, ages, hints and rules", []string{"default"}},
+	{"notice", "messages, and toggles that are on", []string{"130", "yellow"}},
+	{"error", "errors", []string{"red", "bright-red"}},
+	{"selection", "background of the selected hit", []string{"254", "237"}},
+	{"kind-prompt", "the word prompt before a hit", []string{"28", "green"}},
+	{"kind-reply", "the word reply", []string{"blue", "bright-blue"}},
+	{"kind-thinking", "the word thinking", []string{"magenta", "bright-magenta"}},
+	{"kind-call", "the words call and shell", []string{"130", "yellow"}},
+	{"kind-result", "the word result", []string{"30", "cyan"}},
 }
 
 // newStyles returns the styles for a dark or a light background, with the colours of a
 // Config.
 func newStyles(dark bool, colors map[string][]string) styles {
 	colour := func(name string) color.Color {
-		r := roles[slices.IndexFunc(roles, func(r role) bool { return r.name == name })]
-		if c := colors[name]; len(c) > 0 {
-			r.light, _ = parseColor(c[0])
-			r.dark, _ = parseColor(c[len(c)-1])
+		values := colors[name]
+		if len(values) == 0 {
+			values = roles[slices.IndexFunc(roles, func(r role) bool { return r.name == name })].colors
 		}
-		return lipgloss.LightDark(dark)(lipgloss.Color(r.light), lipgloss.Color(r.dark))
+		onLight, _ := parseColor(values[0])
+		onDark, _ := parseColor(values[len(values)-1])
+		return lipgloss.LightDark(dark)(lipgloss.Color(onLight), lipgloss.Color(onDark))
 	}
 	plain := lipgloss.NewStyle()
 	in := func(name string) lipgloss.Style { return plain.Foreground(colour(name)) }

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	bubbles "charm.land/bubbles/v2/help"
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/lists"
@@ -67,84 +66,80 @@ const (
 // row that matches wins. Keys that edit a line are those of readline; pigrep's own
 // actions are on function keys, on Alt, and on control keys that readline does not use
 // for editing.
-var bindings []binding
+var bindings = []binding{
+	{groupFound, "next", []string{"down", "ctrl+n"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
+	{groupFound, "previous", []string{"up", "ctrl+p"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
+	{groupFound, "page-down", []string{"pgdown"}, inList | inMenu, "page down", nil, func(m *Model) tea.Cmd { return m.page(1) }},
+	{groupFound, "page-up", []string{"pgup"}, inList | inMenu, "page up", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
+	{groupFound, "switch-pane", []string{"tab"}, inMain, "switch between list and preview", nil, (*Model).switchPane},
+	{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+	{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
-func init() {
-	bindings = []binding{
-		{groupFound, "next", []string{"down", "ctrl+n"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
-		{groupFound, "previous", []string{"up", "ctrl+p"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
-		{groupFound, "page-down", []string{"pgdown"}, inList | inMenu, "page down", nil, func(m *Model) tea.Cmd { return m.page(1) }},
-		{groupFound, "page-up", []string{"pgup"}, inList | inMenu, "page up", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
-		{groupFound, "switch-pane", []string{"tab"}, inMain, "switch between list and preview", nil, (*Model).switchPane},
-		{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
-		{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+	{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory; read it if it is on another machine", nil, (*Model).enter},
+	{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
+	{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
+	{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
+	{groupDo, "actions", []string{"f10", "alt+x"}, inMain, "all actions: copy text, command, path or id, export, layout", nil, (*Model).openActions},
+	{groupDo, "export", []string{"alt+w"}, inMain, "export the session, or those that are marked", nil, (*Model).openExport},
+	{groupDo, "mark-session", []string{"shift+tab"}, inMain, "mark the session, and go to the next; actions are about all that are marked", nil, (*Model).markSession},
 
-		{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory; read it if it is on another machine", nil, (*Model).enter},
-		{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
-		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
-		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
-		{groupDo, "actions", []string{"f10", "alt+x"}, inMain, "all actions: copy text, command, path or id, export, layout", nil, (*Model).openActions},
-		{groupDo, "export", []string{"alt+w"}, inMain, "export the session, or those that are marked", nil, (*Model).openExport},
-		{groupDo, "mark-session", []string{"shift+tab"}, inMain, "mark the session, and go to the next; actions are about all that are marked", nil, (*Model).markSession},
+	{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, agent, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
+	{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},
+	{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.allWords) }},
+	{groupSearch, "any", []string{"alt+n"}, inMain, "looser hits too, which lack a word, even if there are enough others", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.any) }},
+	{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.here) }},
+	{groupSearch, "this-session", []string{"f7", "alt+s"}, inMain, "only the selected session, or all", nil, (*Model).toggleSession},
+	{groupSearch, "scope", []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
+	{groupSearch, "order", []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
+	{groupSearch, "history", []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
+	{groupSearch, "", []string{"esc", "ctrl+g"}, inAny, "go back; clear the query; quit", nil, (*Model).back},
 
-		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, agent, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
-		{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},
-		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.allWords) }},
-		{groupSearch, "any", []string{"alt+n"}, inMain, "looser hits too, which lack a word, even if there are enough others", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.any) }},
-		{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.here) }},
-		{groupSearch, "this-session", []string{"f7", "alt+s"}, inMain, "only the selected session, or all", nil, (*Model).toggleSession},
-		{groupSearch, "scope", []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
-		{groupSearch, "order", []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
-		{groupSearch, "history", []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
-		{groupSearch, "", []string{"esc", "ctrl+g"}, inAny, "go back; clear the query; quit", nil, (*Model).back},
+	{groupRead, "read-down", []string{"down", "j", "ctrl+n"}, inPreview | inHelp, "scroll down a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+	{groupRead, "read-up", []string{"up", "k", "ctrl+p"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+	{groupRead, "read-page-down", []string{"pgdown", "space", "f", "ctrl+f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
+	{groupRead, "read-page-up", []string{"pgup", "b", "ctrl+b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
+	{groupRead, "read-top", []string{"home", "g"}, inPreview | inHelp, "to the start", nil, func(m *Model) tea.Cmd { return m.jump(AtStart) }},
+	{groupRead, "read-end", []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.jump(AtEnd) }},
+	{groupRead, "next-entry", []string{"]", "J"}, inPreview, "next entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(1) }},
+	{groupRead, "previous-entry", []string{"[", "K"}, inPreview, "previous entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(-1) }},
+	{groupRead, "find", []string{"/"}, inPreview, "search the whole conversation, also what is folded", nil, (*Model).openFind},
+	{groupRead, "find-next", []string{"n"}, inPreview, "next match of the search; without one, next hit of the query", nil, func(m *Model) tea.Cmd { return m.next(1) }},
+	{groupRead, "find-previous", []string{"N"}, inPreview, "previous match or hit", nil, func(m *Model) tea.Cmd { return m.next(-1) }},
+	{groupRead, "outline", []string{"alt+o"}, inMain, "the prompts of the conversation; so does p in the preview", nil, (*Model).openOutline},
+	{groupRead, "", []string{"p"}, inPreview, "", nil, (*Model).openOutline},
+	{groupRead, "unfold", []string{"o"}, inPreview, "unfold the entry that is marked, or fold it", nil, (*Model).toggleFold},
+	{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, or fold it", nil, (*Model).toggleAll},
 
-		{groupRead, "read-down", []string{"down", "j", "ctrl+n"}, inPreview | inHelp, "scroll down a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
-		{groupRead, "read-up", []string{"up", "k", "ctrl+p"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
-		{groupRead, "read-page-down", []string{"pgdown", "space", "f", "ctrl+f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
-		{groupRead, "read-page-up", []string{"pgup", "b", "ctrl+b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
-		{groupRead, "read-top", []string{"home", "g"}, inPreview | inHelp, "to the start", nil, func(m *Model) tea.Cmd { return m.jump(AtStart) }},
-		{groupRead, "read-end", []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.jump(AtEnd) }},
-		{groupRead, "next-entry", []string{"]", "J"}, inPreview, "next entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(1) }},
-		{groupRead, "previous-entry", []string{"[", "K"}, inPreview, "previous entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(-1) }},
-		{groupRead, "find", []string{"/"}, inPreview, "search the whole conversation, also what is folded", nil, (*Model).openFind},
-		{groupRead, "find-next", []string{"n"}, inPreview, "next match of the search; without one, next hit of the query", nil, func(m *Model) tea.Cmd { return m.next(1) }},
-		{groupRead, "find-previous", []string{"N"}, inPreview, "previous match or hit", nil, func(m *Model) tea.Cmd { return m.next(-1) }},
-		{groupRead, "outline", []string{"alt+o"}, inMain, "the prompts of the conversation; so does p in the preview", nil, (*Model).openOutline},
-		{groupRead, "", []string{"p"}, inPreview, "", nil, (*Model).openOutline},
-		{groupRead, "unfold", []string{"o"}, inPreview, "unfold the entry that is marked, or fold it", nil, (*Model).toggleFold},
-		{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, or fold it", nil, (*Model).toggleAll},
+	{groupPanes, "zoom", []string{"f9", "alt+z"}, inMain, "preview on the whole screen, and back; so does z in the preview", nil, (*Model).zoom},
+	{groupPanes, "", []string{"z"}, inPreview, "", nil, (*Model).zoom},
+	{groupPanes, "hide-preview", []string{"f8", "alt+p"}, inMain, "hide the preview, or show it", nil, (*Model).hidePreview},
+	{groupPanes, "one-line", []string{"alt+l"}, inMain, "one line for each session, or its hits too", nil, (*Model).toggleBrief},
+	{groupPanes, "layout", []string{"alt+v"}, inMain, "preview beside the list, below it, or where there is room", nil, (*Model).nextSide},
 
-		{groupPanes, "zoom", []string{"f9", "alt+z"}, inMain, "preview on the whole screen, and back; so does z in the preview", nil, (*Model).zoom},
-		{groupPanes, "", []string{"z"}, inPreview, "", nil, (*Model).zoom},
-		{groupPanes, "hide-preview", []string{"f8", "alt+p"}, inMain, "hide the preview, or show it", nil, (*Model).hidePreview},
-		{groupPanes, "one-line", []string{"alt+l"}, inMain, "one line for each session, or its hits too", nil, (*Model).toggleBrief},
-		{groupPanes, "layout", []string{"alt+v"}, inMain, "preview beside the list, below it, or where there is room", nil, (*Model).nextSide},
+	{groupWrite, "left", []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
+	{groupWrite, "right", []string{"right", "ctrl+f"}, inText, "move right", nil, edit((*input).right)},
+	{groupWrite, "word-left", []string{"alt+b", "ctrl+left", "alt+left"}, inText, "move left a word", nil, edit((*input).wordLeft)},
+	{groupWrite, "word-right", []string{"alt+f", "ctrl+right", "alt+right"}, inText, "move right a word", nil, edit((*input).wordRight)},
+	{groupWrite, "start", []string{"home", "ctrl+a"}, inText, "move to the start", nil, edit((*input).home)},
+	{groupWrite, "end", []string{"end", "ctrl+e"}, inText, "move to the end", nil, edit((*input).end)},
+	{groupWrite, "", []string{"ctrl+d"}, inList, "", (*Model).isEmpty, func(*Model) tea.Cmd { return tea.Quit }},
+	{groupWrite, "backspace", []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
+	{groupWrite, "delete", []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor; Ctrl-D in an empty query quits", nil, edit((*input).delete)},
+	{groupWrite, "cut-word-left", []string{"ctrl+w", "alt+backspace"}, inText, "cut the word before the cursor", nil, edit(cut((*input).wordLeft))},
+	{groupWrite, "cut-word-right", []string{"alt+d"}, inText, "cut the word after the cursor", nil, edit(cut((*input).wordRight))},
+	{groupWrite, "cut-left", []string{"ctrl+u"}, inText, "cut everything before the cursor", nil, edit(cut((*input).home))},
+	{groupWrite, "cut-right", []string{"ctrl+k"}, inText, "cut everything after the cursor", nil, edit(cut((*input).end))},
+	{groupWrite, "paste", []string{"ctrl+y"}, inText, "paste what was cut last", nil, edit((*input).paste)},
 
-		{groupWrite, "left", []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
-		{groupWrite, "right", []string{"right", "ctrl+f"}, inText, "move right", nil, edit((*input).right)},
-		{groupWrite, "word-left", []string{"alt+b", "ctrl+left", "alt+left"}, inText, "move left a word", nil, edit((*input).wordLeft)},
-		{groupWrite, "word-right", []string{"alt+f", "ctrl+right", "alt+right"}, inText, "move right a word", nil, edit((*input).wordRight)},
-		{groupWrite, "start", []string{"home", "ctrl+a"}, inText, "move to the start", nil, edit((*input).home)},
-		{groupWrite, "end", []string{"end", "ctrl+e"}, inText, "move to the end", nil, edit((*input).end)},
-		{groupWrite, "", []string{"ctrl+d"}, inList, "", (*Model).isEmpty, func(*Model) tea.Cmd { return tea.Quit }},
-		{groupWrite, "backspace", []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
-		{groupWrite, "delete", []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor; Ctrl-D in an empty query quits", nil, edit((*input).delete)},
-		{groupWrite, "cut-word-left", []string{"ctrl+w", "alt+backspace"}, inText, "cut the word before the cursor", nil, edit(cut((*input).wordLeft))},
-		{groupWrite, "cut-word-right", []string{"alt+d"}, inText, "cut the word after the cursor", nil, edit(cut((*input).wordRight))},
-		{groupWrite, "cut-left", []string{"ctrl+u"}, inText, "cut everything before the cursor", nil, edit(cut((*input).home))},
-		{groupWrite, "cut-right", []string{"ctrl+k"}, inText, "cut everything after the cursor", nil, edit(cut((*input).end))},
-		{groupWrite, "paste", []string{"ctrl+y"}, inText, "paste what was cut last", nil, edit((*input).paste)},
-
-		{groupRest, "help", []string{"f1"}, inAny, "show these keys; so does ? in an empty query and in the preview", nil, (*Model).toggleHelp},
-		{groupRest, "", []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
-		{groupRest, "", []string{"?"}, inList, "", (*Model).isEmpty, (*Model).toggleHelp},
-		{groupRest, "", []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
-		{groupRest, "redraw", []string{"ctrl+l"}, inAny, "redraw", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
-		{groupRest, "suspend", []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
-		{groupRest, "", []string{"ctrl+c"}, inAny, "quit", nil, (*Model).interrupt},
-		{"", "", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
-		{"", "", []string{"enter"}, inMenu, "", nil, (*Model).choose},
-	}
+	{groupRest, "help", []string{"f1"}, inAny, "show these keys; so does ? in an empty query and in the preview", nil, (*Model).toggleHelp},
+	{groupRest, "", []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
+	{groupRest, "", []string{"?"}, inList, "", (*Model).isEmpty, (*Model).toggleHelp},
+	{groupRest, "", []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
+	{groupRest, "redraw", []string{"ctrl+l"}, inAny, "redraw", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
+	{groupRest, "suspend", []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
+	{groupRest, "", []string{"ctrl+c"}, inAny, "quit", nil, (*Model).interrupt},
+	{"", "", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
+	{"", "", []string{"enter"}, inMenu, "", nil, (*Model).choose},
 }
 
 func (m *Model) isEmpty() bool { return m.query.text == "" }
@@ -233,14 +228,6 @@ func (m *Model) toggleHelp() tea.Cmd {
 	return nil
 }
 
-func (v view) keyHelp(width int) bubbles.Model {
-	h := bubbles.New()
-	h.ShortSeparator = " · "
-	h.Styles = bubbles.Styles{Ellipsis: v.dim, ShortKey: v.dim, ShortDesc: v.dim, ShortSeparator: v.dim}
-	h.SetWidth(width)
-	return h
-}
-
 // signs are what the screen shows beside texts.
 var signs = KeyGroup{Title: "Signs", Rows: []KeyRow{
 	{Keys: "✗", Help: "failed: an error, or a command that ended with one"},
@@ -291,34 +278,37 @@ func (m *Model) keysOf(name string) string {
 	return text
 }
 
-// hint returns the keys of an action, for the last line.
-func (m *Model) hint(name, what string) key.Binding {
-	keys := m.keysOf(name)
-	if keys == "" {
-		return key.NewBinding(key.WithDisabled())
-	}
-	return fixedHint(keys, what)
-}
+// hint says what keys do, on one of the lines around the panes. Without keys it is not shown.
+type hint struct{ keys, what string }
 
-// fixedHint is the hint for a key that cannot be changed.
-func fixedHint(name, what string) key.Binding {
-	return key.NewBinding(key.WithKeys(name), key.WithHelp(name, what))
+// hint returns a hint for an action.
+func (m *Model) hint(name, what string) hint { return hint{m.keysOf(name), what} }
+
+// hints draws hints side by side.
+func (v view) hints(list []hint, what lipgloss.Style) string {
+	var shown []string
+	for _, h := range list {
+		if h.keys != "" {
+			shown = append(shown, v.dim.Render(h.keys)+" "+what.Render(h.what))
+		}
+	}
+	return strings.Join(shown, v.dim.Render(" · "))
 }
 
 // hints returns the most important keys of the part that has the focus, the most important
 // first.
-func (m *Model) hints() []key.Binding {
+func (m *Model) hints() []hint {
 	switch m.place() {
 	case inHelp:
-		return []key.Binding{fixedHint("Esc", "back")}
+		return []hint{{"Esc", "back"}}
 	case inMenu:
-		hints := []key.Binding{fixedHint("Enter", "choose"), fixedHint("Esc", "back")}
+		hints := []hint{{"Enter", "choose"}, {"Esc", "back"}}
 		if m.menu.mark != nil {
 			hints = append(hints, m.hint("mark", "choose several"))
 		}
 		return hints
 	case inFind:
-		return []key.Binding{fixedHint("Enter", "done"), fixedHint("Esc", "cancel")}
+		return []hint{{"Enter", "done"}, {"Esc", "cancel"}}
 	case inPreview:
 		fold := m.hint("unfold", "unfold")
 		if m.preview.isOpen() {
@@ -326,19 +316,19 @@ func (m *Model) hints() []key.Binding {
 		}
 		switch {
 		case m.preview.find.text() != "":
-			return []key.Binding{fixedHint("Esc", "end of search"), m.hint("find-next", "next"), m.hint("find-previous", "previous"), fold}
+			return []hint{{"Esc", "end of search"}, m.hint("find-next", "next"), m.hint("find-previous", "previous"), fold}
 		case m.panes.zoom:
-			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), fixedHint("p", "prompts"), fold, m.hint("find-next", "next hit")}
+			return []hint{{"Esc", "back to the list"}, {"?", "help"}, m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit")}
 		}
-		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), fixedHint("p", "prompts"), fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
+		return []hint{{"?", "help"}, m.hint("switch-pane", "back"), m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
 	help := m.hint("help", "help")
 	if m.isEmpty() {
-		help = fixedHint("?", "help")
+		help = hint{"?", "help"}
 	}
-	hints := []key.Binding{fixedHint("Enter", "resume"), m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("one-line", "one line each")}
+	hints := []hint{{"Enter", "resume"}, m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("one-line", "one line each")}
 	if p, ok := m.target(); ok && p.isElsewhere() {
-		hints[0] = fixedHint("Enter", "read")
+		hints[0] = hint{"Enter", "read"}
 		hints = slices.Delete(hints, 4, 5)
 	}
 	if m.panes.hide {

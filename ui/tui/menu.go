@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
@@ -438,9 +437,9 @@ func (m *Model) toggleSession() tea.Cmd {
 	return m.changed()
 }
 
-func (m *Model) on() []key.Binding {
+func (m *Model) on() []hint {
 	t := &m.toggles
-	var list []key.Binding
+	var list []hint
 	if t.allWords {
 		list = append(list, m.hint("all-words", "all words"))
 	}

@@ -141,9 +141,7 @@ func (m *Model) rule(v view, width int) string {
 		return v.dim.Render(strings.Repeat("─", width))
 	}
 	const margin = "── "
-	h := v.keyHelp(0)
-	h.Styles.ShortDesc = v.notice
-	text := terminal.Clip(h.ShortHelpView(on), width-terminal.Width(margin)-1)
+	text := terminal.Clip(v.hints(on, v.notice), width-terminal.Width(margin)-1)
 	rest := max(0, width-terminal.Width(margin)-terminal.Width(text)-1)
 	return terminal.Fit(v.dim.Render(margin)+text+" "+v.dim.Render(strings.Repeat("─", rest)), width)
 }
@@ -275,7 +273,7 @@ func (m message) style(v view) lipgloss.Style {
 func (m *Model) status(v view) string {
 	left, look := m.message.text, m.message.style(v)
 	hints := m.hints()
-	widthOf := func(n int) int { return terminal.Width(v.keyHelp(0).ShortHelpView(hints[:min(n, len(hints))])) }
+	widthOf := func(n int) int { return terminal.Width(v.hints(hints[:min(n, len(hints))], v.dim)) }
 	const gap = 2
 	if left == "" { // a message matters more than a hint
 		needed := 2 // Enter and Tab
@@ -301,7 +299,7 @@ func (m *Model) status(v view) string {
 	for len(hints) > 1 && widthOf(len(hints)) > room {
 		hints = hints[:len(hints)-1]
 	}
-	right := v.keyHelp(room).ShortHelpView(hints)
+	right := v.hints(hints, v.dim)
 	return look.Render(left) + strings.Repeat(" ", m.width-terminal.Width(left)-terminal.Width(right)) + right
 }
 
