@@ -6,17 +6,19 @@
 package jsonl
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
+	"slices"
 )
 
-// Sizes of a Reader's buffer.
+// Sizes of a Reader's memory.
 const (
-	firstBuffer = 64 << 10
-	keptBuffer  = 16 << 20 // a larger buffer is released once its line is done
-	maxEmpty    = 100      // empty reads in a row before a reader counts as stuck
+	usualBuffer = 64 << 10
+	keptLong    = 16 << 20 // more is released once its line is done
 )
 
 // ByteOrderMark may begin a file. It is not part of the first line.
@@ -61,13 +63,12 @@ type Reader struct {
 	Skim func(piece []byte) error
 
 	r      io.Reader
-	buf    []byte // buf[start:end] is read but not yet returned
-	start  int
-	end    int
-	offset int64 // of buf[start] in the file
-	lines  int   // returned so far, including those before the first
-	within int64 // bytes before offset of a line that is too long
-	err    error // from the last read; returned after its bytes
+	in     *bufio.Reader // of r; nil before the first line
+	long   []byte        // memory for lines that are longer than the buffer
+	offset int64         // in the file, of the next line
+	lines  int           // returned so far, including those before the first
+	within int64         // bytes before offset of a line that is too long
+	err    error         // what ended the reading
 }
 
 // NewReader reads lines from r, which starts at the given offset of the file, after
@@ -79,16 +80,21 @@ func NewReader(r io.Reader, offset int64, lines int) *Reader {
 // Lines cuts the start of a file, which is in memory, into its lines without copying them.
 func Lines(head []byte) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
-		l := Reader{buf: head, end: len(head), err: io.EOF}
-		for line, err := l.Next(); err == nil && yield(line); {
-			line, err = l.Next()
+		var l Reader
+		for raw := range bytes.Lines(head) {
+			if !yield(l.take(raw)) {
+				return
+			}
 		}
 	}
 }
 
 // Reset makes the reader read another file, keeping its buffer and its exported fields.
 func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
-	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Uncounted: l.Uncounted, Skim: l.Skim, r: r, buf: l.buf, offset: offset, lines: lines}
+	if l.in != nil {
+		l.in.Reset(r)
+	}
+	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Uncounted: l.Uncounted, Skim: l.Skim, r: r, in: l.in, long: l.long, offset: offset, lines: lines}
 }
 
 // Within is called after Reset if the offset is inside a line that is too long, bytes
@@ -100,171 +106,91 @@ func (l *Reader) Within(bytes int64) { l.within = bytes }
 // The error is io.EOF after the last line, or the error of the underlying reader. If a
 // read fails within a line, that line is not returned, because its rest is unknown.
 func (l *Reader) Next() (Line, error) {
-	l.shrink()
-	return l.next(func(buf []byte) int { return bytes.IndexByte(buf, '\n') })
+	l.begin()
+	if l.err != nil {
+		return Line{}, l.err
+	}
+	raw, err := l.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) && l.within == 0 {
+		raw, err = l.readLong(raw)
+	}
+	if errors.Is(err, bufio.ErrBufferFull) || l.within > 0 || l.tooLong(len(bytes.TrimSuffix(raw, newline))) {
+		return l.skip(raw, err)
+	}
+	if l.err = err; len(raw) == 0 || err != nil && !errors.Is(err, io.EOF) {
+		return Line{}, err
+	}
+	return l.take(raw), nil
 }
 
+var newline = []byte{'\n'}
+
 // Block is Next for many lines: it returns all complete lines in the buffer as one. Their
-// Data is Raw; Length and Number are those of the first line. A line that is too long, or
-// that has no newline, is returned alone.
+// Data is Raw; Length and Number are those of the first line. A line that is too long, that
+// is longer than the buffer, or that has no newline, is returned alone.
 func (l *Reader) Block() (Line, error) {
-	l.shrink()
-	if l.err == nil && l.within == 0 && l.end-l.start < len(l.buf) { // fill the buffer
-		copy(l.buf, l.buf[l.start:l.end])
-		l.start, l.end = 0, l.end-l.start
-		l.fill()
+	l.begin()
+	if l.err != nil || l.within > 0 {
+		return l.Next()
+	}
+	_, _ = l.in.Peek(min(l.in.Buffered()+1, l.in.Size())) // fills the buffer; an error will come again
+	buffer, _ := l.in.Peek(l.in.Buffered())
+	if l.Limit > 0 && int64(len(buffer)) > l.Limit { // a line that ends before is not too long
+		buffer = buffer[:l.Limit+1]
+	}
+	n := bytes.LastIndexByte(buffer, '\n') + 1
+	if n == 0 {
+		return l.Next()
 	}
 	before, offset := l.lines, l.offset
-	line, err := l.next(func(buf []byte) int { return bytes.LastIndexByte(buf, '\n') })
-	if err == nil && line.Ended && !line.TooLong {
-		if !l.Uncounted {
-			l.lines = before + bytes.Count(line.Raw, []byte{'\n'})
-		}
-		line.Data, line.Offset = line.Raw, offset
+	line := l.take(buffer[:n])
+	if !l.Uncounted {
+		l.lines = before + bytes.Count(line.Raw, newline)
 	}
+	line.Data, line.Offset = line.Raw, offset
+	_, err := l.in.Discard(n)
 	return line, err
 }
 
-// shrink releases a buffer that is much larger than what is in it.
-func (l *Reader) shrink() {
-	if left := l.end - l.start; len(l.buf) > keptBuffer && left < keptBuffer/4 {
-		l.buf = append(make([]byte, 0, max(l.buffer(), left)), l.buf[l.start:l.end]...)
-		l.buf = l.buf[:cap(l.buf)]
-		l.start, l.end = 0, left
+// begin makes the buffer, and releases the memory of a very long line.
+func (l *Reader) begin() {
+	if l.in == nil {
+		l.in = bufio.NewReaderSize(l.r, cmp.Or(l.Buffer, usualBuffer))
 	}
-}
-
-// next returns the bytes up to the "\n" at the offset that find returns for the buffer. If
-// the buffer has no "\n", it reads on up to the next one.
-func (l *Reader) next(find func([]byte) int) (Line, error) {
-	if l.within > 0 {
-		return l.skip()
-	}
-	searched := l.start
-	for {
-		// A line that begins within the limit of these bytes is not too long.
-		to := l.end
-		if l.Limit > 0 && int64(to-l.start) > l.Limit+1 {
-			to = l.start + int(l.Limit) + 1
-		}
-		if i := find(l.buf[searched:to]); i >= 0 {
-			return l.take(searched+i, true), nil
-		}
-		if l.tooLong(l.end - l.start) {
-			return l.skip()
-		}
-		searched = l.end
-		if l.err != nil {
-			if !errors.Is(l.err, io.EOF) || l.start == l.end {
-				return Line{}, l.err
-			}
-			return l.take(l.end, false), nil
-		}
-		moved, long := l.makeRoom()
-		if long {
-			return l.skip()
-		}
-		searched -= moved
-		l.fill()
+	if cap(l.long) > keptLong {
+		l.long = nil
 	}
 }
 
 func (l *Reader) tooLong(bytes int) bool { return l.Limit > 0 && int64(bytes) > l.Limit }
 
-// skip reads to the end of a line that is too long. The buffer begins within it.
-func (l *Reader) skip() (Line, error) {
-	line := Line{Offset: l.offset - l.within, Number: l.lines + 1, TooLong: true}
-	for read := false; ; {
-		piece := l.buf[l.start:l.end]
-		if i := bytes.IndexByte(piece, '\n'); i >= 0 {
-			piece, line.Ended = piece[:i+1], true
-		}
-		if l.Skim != nil && len(piece) > 0 {
-			if err := l.Skim(piece); err != nil {
-				return Line{}, err
-			}
-		}
-		read = read || len(piece) > 0
-		l.start += len(piece)
-		l.offset += int64(len(piece))
-		l.within += int64(len(piece))
-		switch {
-		case line.Ended:
-			line.Length = l.within - 1
-		case l.err == nil:
-			l.start, l.end = 0, 0
-			if len(l.buf) == 0 {
-				l.buf = make([]byte, l.buffer())
-			}
-			l.fill()
-			continue
-		case !errors.Is(l.err, io.EOF) || !read:
-			return Line{}, l.err
-		default:
-			line.Length = l.within
-		}
-		l.lines++
-		l.within = 0
-		return line, nil
-	}
-}
-
-func (l *Reader) buffer() int {
-	if l.Buffer == 0 {
-		return firstBuffer
-	}
-	return l.Buffer
-}
-
-// take returns buf[start:end] as a line.
-func (l *Reader) take(end int, ended bool) Line {
-	l.lines++
-	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Length: int64(end - l.start), Number: l.lines, Ended: ended}
-	next := end
-	if ended {
-		next++
-	}
-	line.Raw = l.buf[l.start:next:next]
-	l.offset += int64(next - l.start)
-	l.start = next
-	if line.Offset == 0 && bytes.HasPrefix(line.Data, ByteOrderMark) {
-		line.Data = line.Data[len(ByteOrderMark):]
-		line.Offset += int64(len(ByteOrderMark))
-	}
-	if n := len(line.Data); ended && n > 0 && line.Data[n-1] == '\r' {
-		line.Data = line.Data[:n-1]
-	}
-	return line
-}
-
-// makeRoom makes space after l.end and returns how far it moved the bytes. A small
-// buffer doubles. A large buffer grows to the length of the line if ahead finds it, or
-// else by a quarter, so that a huge line does not need twice its size. makeRoom may also
-// find that the line is too long.
-func (l *Reader) makeRoom() (moved int, tooLong bool) {
-	if l.end < len(l.buf) {
-		return 0, false
-	}
-	moved = l.start
-	if l.start > len(l.buf)/2 {
-		copy(l.buf, l.buf[l.start:l.end])
-	} else {
-		size := max(l.buffer(), 2*len(l.buf))
-		if len(l.buf) >= keptBuffer {
-			size = len(l.buf) + len(l.buf)/4
-			if n, ok := l.ahead(); ok {
-				size = l.end - l.start + n + 1
-				if l.tooLong(size - 2) {
-					return 0, true
+// readLong reads on in a line that fills the buffer, up to its end. If it is too long, the
+// error is bufio.ErrBufferFull. Memory for it doubles. A huge line does not need twice its
+// size: its memory grows to its length if ahead finds that, or else by a quarter.
+func (l *Reader) readLong(raw []byte) ([]byte, error) {
+	l.long = append(l.long[:0], raw...)
+	for whole := 0; !l.tooLong(max(len(l.long), whole-1)); {
+		if cap(l.long)-len(l.long) < l.in.Size() && whole == 0 {
+			size := 2 * cap(l.long)
+			if cap(l.long) >= keptLong {
+				size = cap(l.long) + cap(l.long)/4
+				if n, ok := l.ahead(); ok {
+					whole = len(l.long) + n
+					size = whole
 				}
 			}
+			if l.tooLong(whole - 1) {
+				break
+			}
+			l.long = append(make([]byte, 0, size), l.long...)
 		}
-		grown := make([]byte, size)
-		copy(grown, l.buf[l.start:l.end])
-		l.buf = grown
+		piece, err := l.in.ReadSlice('\n')
+		l.long = append(l.long, piece...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return l.long, err
+		}
 	}
-	l.start, l.end = 0, l.end-moved
-	return moved, false
+	return l.long, bufio.ErrBufferFull
 }
 
 // ahead returns the number of bytes up to and including the next "\n", or to the end
@@ -282,7 +208,7 @@ func (l *Reader) ahead() (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	block := make([]byte, 4*firstBuffer)
+	block := make([]byte, 4*usualBuffer)
 	for n := 0; ; n += len(block) {
 		k, err := r.ReadAt(block, at+int64(n))
 		if i := bytes.IndexByte(block[:k], '\n'); i >= 0 {
@@ -297,15 +223,52 @@ func (l *Reader) ahead() (int, bool) {
 	}
 }
 
-// fill reads once, and keeps the reader's error for later.
-func (l *Reader) fill() {
-	for range maxEmpty {
-		n, err := l.r.Read(l.buf[l.end:])
-		l.end += n
+// skip reads to the end of a line that is too long. The piece, and the error after it, were
+// read last.
+func (l *Reader) skip(piece []byte, err error) (Line, error) {
+	line := Line{Offset: l.offset - l.within, Number: l.lines + 1, TooLong: true}
+	if len(piece) == 0 {
 		l.err = err
-		if n > 0 || err != nil {
-			return
-		}
+		return Line{}, err
 	}
-	l.err = io.ErrNoProgress
+	for {
+		if l.Skim != nil {
+			if l.err = l.Skim(piece); l.err != nil {
+				return Line{}, l.err
+			}
+		}
+		l.offset += int64(len(piece))
+		l.within += int64(len(piece))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			break
+		}
+		piece, err = l.in.ReadSlice('\n')
+	}
+	if l.err = err; err != nil && !errors.Is(err, io.EOF) {
+		return Line{}, err
+	}
+	line.Ended, line.Length = err == nil, l.within
+	if line.Ended {
+		line.Length--
+	}
+	l.lines++
+	l.within = 0
+	return line, nil
+}
+
+// take returns the bytes of the next line as a line.
+func (l *Reader) take(raw []byte) Line {
+	l.lines++
+	raw = slices.Clip(raw)
+	data, ended := bytes.CutSuffix(raw, newline)
+	line := Line{Data: data, Raw: raw, Offset: l.offset, Length: int64(len(data)), Number: l.lines, Ended: ended}
+	l.offset += int64(len(raw))
+	if line.Offset == 0 && bytes.HasPrefix(data, ByteOrderMark) {
+		line.Data = line.Data[len(ByteOrderMark):]
+		line.Offset += int64(len(ByteOrderMark))
+	}
+	if ended {
+		line.Data = bytes.TrimSuffix(line.Data, []byte{'\r'})
+	}
+	return line
 }

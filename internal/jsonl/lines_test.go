@@ -134,10 +134,10 @@ func TestReaderSplitAnywhere(t *testing.T) {
 
 func TestReaderAtBufferSizes(t *testing.T) {
 	var lengths []int
-	for _, size := range []int{firstBuffer / 2, firstBuffer, 2 * firstBuffer, 3 * firstBuffer} {
+	for _, size := range []int{usualBuffer / 2, usualBuffer, 2 * usualBuffer, 3 * usualBuffer} {
 		lengths = append(lengths, size-2, size-1, size, size+1)
 	}
-	for _, before := range []int{0, 1, 100, firstBuffer/2 + 1} {
+	for _, before := range []int{0, 1, 100, usualBuffer/2 + 1} {
 		for _, n := range lengths {
 			for _, end := range []string{"\n", "\r\n", ""} {
 				var file []byte
@@ -264,8 +264,8 @@ func TestReaderLimitMemory(t *testing.T) {
 		if err != nil || !line.TooLong || line.Length != long {
 			t.Fatalf("the long line: %+v, %v", line, err)
 		}
-		if len(r.buf) > 30<<20 {
-			t.Errorf("a buffer of %d bytes for a limit of %d", len(r.buf), r.Limit)
+		if cap(r.long) > 30<<20 {
+			t.Errorf("a buffer of %d bytes for a limit of %d", cap(r.long), r.Limit)
 		}
 	}
 }
@@ -321,17 +321,17 @@ func TestReaderMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.lines == 50_000 && len(r.buf) > firstBuffer {
-			t.Errorf("short lines took a buffer of %d", len(r.buf))
+		if r.lines == 50_000 && cap(r.long) > 0 {
+			t.Errorf("short lines took a buffer of %d", cap(r.long))
 		}
-		last = len(r.buf)
+		last = cap(r.long)
 		most = max(most, last)
 	}
-	if most > long*5/4+keptBuffer {
+	if most > long*5/4+keptLong {
 		t.Errorf("a line of %d bytes took a buffer of %d", long, most)
 	}
-	if last > keptBuffer {
-		t.Errorf("buffer at the end is %d, want at most %d", last, keptBuffer)
+	if last > keptLong {
+		t.Errorf("buffer at the end is %d, want at most %d", last, keptLong)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestHugeLineMemory(t *testing.T) {
 			break
 		}
 	}
-	if got := allocated() - before; got > long+3*keptBuffer {
+	if got := allocated() - before; got > long+3*keptLong {
 		t.Errorf("a line of %d bytes allocated %d in all", long, got)
 	}
 }
@@ -384,7 +384,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte, a, b, buffer byte) {
 		want := referenceLines(file)
 		r := NewReader(&chunks{data: file, ends: []int{int(a), int(b)}}, 0, 0)
-		r.buf = make([]byte, buffer)
+		r.Buffer = int(buffer)
 		got := readLines(t, r)
 		if len(got) != len(want) {
 			t.Fatalf("%d lines of %q, want %d", len(got), file, len(want))
