@@ -138,7 +138,8 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 				break
 			}
 		}
-		start, end := lineStart(data, at, pos), literal.IndexByteFrom(data, '\n', pos)+1
+		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
+		end := literal.IndexByteFrom(data, '\n', pos) + 1
 		if !w.lines.Uncounted {
 			s.lines += bytes.Count(data[at:start], []byte{'\n'})
 		}
@@ -148,19 +149,6 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 		at = end
 	}
 	return nil
-}
-
-// lineStart returns where the line with the byte at pos begins, at or after from. Most lines are
-// so long that looking forward, piece by piece, is faster than backward.
-func lineStart(data []byte, from, pos int) int {
-	const piece = 512
-	for end := pos; end > from; end -= piece {
-		begin := max(from, end-piece)
-		if bytes.IndexByte(data[begin:end], '\n') >= 0 {
-			return begin + 1 + bytes.LastIndexByte(data[begin:end], '\n')
-		}
-	}
-	return from
 }
 
 func (s *lineScan) searchEnded(raw []byte, offset int64) error {
