@@ -15,8 +15,7 @@ func Clean(s string) string {
 	for i := range len(s) {
 		c := s[i]
 		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
-			text, _ := CleanSpans(s, nil)
-			return strings.TrimSpace(text)
+			return strings.TrimSuffix(clean(s, begun, nil), " ")
 		}
 		last = c
 	}
@@ -27,8 +26,27 @@ func Clean(s string) string {
 // order and not overlapping. The returned spans mark the same text in the result; empty
 // ones are dropped. White space at the ends is kept as one space.
 func CleanSpans(s string, spans [][2]int) (string, [][2]int) {
-	return clean(s, spans, true)
+	var at []int
+	if len(spans) > 0 {
+		at = make([]int, len(s)+1)
+	}
+	text := clean(s, line, at)
+	kept := make([][2]int, 0, len(spans))
+	for _, x := range spans {
+		if x[0] < 0 || x[0] > x[1] || x[1] > len(s) {
+			continue // it is not in the text
+		}
+		if start, end := at[x[0]], at[x[1]]; start < end {
+			kept = append(kept, [2]int{start, end})
+		}
+	}
+	return text, kept
 }
+
+// Flatten is Clean for a piece of a text, except that white space at its end is kept as one
+// space. at, which is longer than s by one, gets an offset of the result for each one of s,
+// its end included.
+func Flatten(s string, at []int) string { return clean(s, begun, at) }
 
 // CleanLines is Clean for text of several lines: newlines and tabs are kept, a
 // carriage return before a newline is dropped.
@@ -40,8 +58,7 @@ func CleanLines(s string) string {
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if Hidden(r) || r == utf8.RuneError && size == 1 {
-			text, _ := clean(s, nil, false)
-			return text
+			return clean(s, lines, nil)
 		}
 		i += size
 	}
@@ -89,52 +106,51 @@ func pieceEnd(text string, lines bool) int {
 	return len(text)
 }
 
-func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
+// layout is what clean makes of white space.
+type layout int
+
+const (
+	line  layout = iota // runs of it are one space
+	begun               // as line, without any at the beginning
+	lines               // newlines and tabs are kept
+)
+
+// clean returns the text that is left of s without what is hidden. at, unless it is nil, gets an
+// offset of the text for each one of s; for one within a character, that after it.
+func clean(s string, form layout, at []int) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	kept := make([][2]int, 0, len(spans))
-	start, span := -1, 0 // start of the open span in the result, number of the next or open span
-	mark := func(at int) {
-		for span < len(spans) {
-			if start < 0 {
-				if at < spans[span][0] {
-					return
-				}
-				start = b.Len()
-			}
-			if at < spans[span][1] {
-				return
-			}
-			if b.Len() > start {
-				kept = append(kept, [2]int{start, b.Len()})
-			}
-			start = -1
-			span++
-		}
-	}
-	space := false
+	space := form == begun
 	for i := 0; i < len(s); {
-		mark(i)
 		r, size := utf8.DecodeRuneInString(s[i:])
+		start := b.Len()
 		switch {
 		case r == 0x1b || r == 0x9b || r == 0x9d:
 			size = escape(s[i:])
-		case oneLine && unicode.IsSpace(r):
+		case form != lines && unicode.IsSpace(r):
 			if !space {
 				b.WriteByte(' ')
 			}
 			space = true
-		case !oneLine && (r == '\n' || r == '\t'):
+		case form == lines && (r == '\n' || r == '\t'):
 			b.WriteRune(r)
 		case Hidden(r):
 		default:
 			space = false
 			b.WriteRune(r) // an invalid byte becomes U+FFFD
 		}
+		if at != nil {
+			at[i] = start
+			for k := 1; k < size; k++ {
+				at[i+k] = b.Len()
+			}
+		}
 		i += size
 	}
-	mark(len(s))
-	return b.String(), kept
+	if at != nil {
+		at[len(s)] = b.Len()
+	}
+	return b.String()
 }
 
 // Hidden reports whether the rune is invisible and may change how the text around it

@@ -1,10 +1,16 @@
 package match
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"pigrep/internal/terminal"
 )
 
 const (
@@ -33,25 +39,22 @@ func NewFragment(text []byte, matches []Span) Fragment {
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	memory := lines.Get().(*LineBuffer)
-	defer lines.Put(memory)
-	clean, at := memory.Flatten(text[from:to])
-	lo, hi := fragmentBounds(clean, at[start-from], at[end-from])
+	memory := offsets.Get().(*[]int)
+	defer offsets.Put(memory)
+	*memory = slices.Grow((*memory)[:0], to-from+1)
+	at := (*memory)[:to-from+1]
+	line := terminal.Flatten(string(text[from:to]), at)
+	lo, hi := fragmentBounds(line, at[start-from], at[end-from])
 	before := lo > 0 || hasText(text[:from])
-	after := hi < len(clean) || hasText(text[to:])
-	for lo < hi && clean[lo] == ' ' {
-		lo++
-	}
-	for lo < hi && clean[hi-1] == ' ' {
-		hi--
-	}
+	after := hi < len(line) || hasText(text[to:])
+	lo, hi = trimmed(line, lo, hi)
 
 	var b strings.Builder
 	if before {
 		b.WriteString(Ellipsis + " ")
 	}
 	shift := b.Len() - lo
-	b.Write(clean[lo:hi])
+	b.WriteString(line[lo:hi])
 	if after {
 		b.WriteString(" " + Ellipsis)
 	}
@@ -64,19 +67,30 @@ func NewFragment(text []byte, matches []Span) Fragment {
 		}
 	}
 	for _, m := range disjoint(shown) {
-		x, y := max(at[m.Start-from], lo), min(at[m.End-from], hi)
-		for x < y && clean[x] == ' ' {
-			x++
-		}
-		for x < y && clean[y-1] == ' ' {
-			y--
-		}
+		x, y := trimmed(line, max(at[m.Start-from], lo), min(at[m.End-from], hi))
 		if x < y {
 			f.Spans = append(f.Spans, [2]int{x + shift, y + shift})
 		}
 	}
 	return f
 }
+
+// offsets is the memory for the places of a text in a line.
+var offsets = sync.Pool{New: func() any { return new([]int) }}
+
+// trimmed returns the bounds of line[lo:hi] without spaces at its ends.
+func trimmed(line string, lo, hi int) (int, int) {
+	for lo < hi && line[lo] == ' ' {
+		lo++
+	}
+	for lo < hi && line[hi-1] == ' ' {
+		hi--
+	}
+	return lo, hi
+}
+
+// hasText reports whether the first 4096 bytes have anything but white space.
+func hasText(b []byte) bool { return len(bytes.TrimSpace(b[:min(len(b), 4096)])) > 0 }
 
 // BestCluster returns the indexes of the first and last of the matches that fit into
 // one fragment and have the highest total weight. A word that comes again counts
@@ -128,7 +142,7 @@ func disjoint(in []Span) []Span {
 // fragmentBounds returns the bytes [lo, hi) of a line to show: the matches [start,
 // end) in the middle, cut between words if WordSlack allows it, and never inside of
 // a grapheme cluster.
-func fragmentBounds(line []byte, start, end int) (lo, hi int) {
+func fragmentBounds(line string, start, end int) (lo, hi int) {
 	margin := max(0, FragmentBytes-(end-start)) / 2
 	lo, hi = start-margin, start-margin+max(FragmentBytes, 2*margin+min(end-start, FragmentBytes))
 	if over := hi - len(line); over > 0 {
@@ -139,28 +153,29 @@ func fragmentBounds(line []byte, start, end int) (lo, hi int) {
 	}
 	if lo > 0 {
 		near := min(lo+WordSlack, start)
-		if i := indexSpace(line, lo-1, near); i >= 0 {
-			lo = i + 1
-		} else if i := lastIndexSpace(line, max(0, lo-WordSlack), lo); i >= 0 {
-			lo = i + 1
+		least := max(0, lo-WordSlack)
+		if i := strings.IndexByte(line[lo-1:near], ' '); i >= 0 {
+			lo += i
+		} else if i := strings.LastIndexByte(line[least:lo], ' '); i >= 0 {
+			lo = least + i + 1
 		} else {
-			for lo < near && !IsBoundary(line, lo) {
+			for lo < near && !isBoundary(line, lo) {
 				lo++
 			}
-			for lo > 0 && !IsBoundary(line, lo) {
+			for lo > 0 && !isBoundary(line, lo) {
 				lo--
 			}
 		}
 	}
 	if hi < len(line) {
 		near := max(hi-WordSlack, min(end, hi), lo)
-		if i := lastIndexSpace(line, near, hi+1); i >= 0 {
-			hi = i
+		if i := strings.LastIndexByte(line[near:hi+1], ' '); i >= 0 {
+			hi = near + i
 		} else {
-			for hi > near && !IsBoundary(line, hi) {
+			for hi > near && !isBoundary(line, hi) {
 				hi--
 			}
-			for hi < len(line) && !IsBoundary(line, hi) {
+			for hi < len(line) && !isBoundary(line, hi) {
 				hi++
 			}
 		}
@@ -168,22 +183,19 @@ func fragmentBounds(line []byte, start, end int) (lo, hi int) {
 	return lo, hi
 }
 
-func indexSpace(line []byte, from, to int) int {
-	for i := from; i < to; i++ {
-		if line[i] == ' ' {
-			return i
+// isBoundary reports whether a line may be cut before offset i: no grapheme cluster,
+// which is what people see as one character, reaches across it.
+func isBoundary(line string, i int) bool {
+	if i <= 0 || i >= len(line) {
+		return true
+	}
+	clusters := graphemes.FromString(line)
+	for clusters.Next() {
+		if end := clusters.End(); end >= i {
+			return end == i
 		}
 	}
-	return -1
-}
-
-func lastIndexSpace(line []byte, from, to int) int {
-	for i := min(to, len(line)) - 1; i >= from; i-- {
-		if line[i] == ' ' {
-			return i
-		}
-	}
-	return -1
+	return true
 }
 
 // A Fragment is the piece of a text that is shown: one line without control
