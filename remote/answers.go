@@ -2,9 +2,13 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/query/audit"
+	"pigrep/query/engine/entry"
 	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
@@ -24,42 +28,76 @@ type Answers interface {
 }
 
 // Kind is a kind of question that has one answer.
-type Kind[Req, Res any] struct{ Name string }
+type Kind[Req, Res any] struct {
+	Name string
+	run  run[Req, Res] // nil: it takes more than an index to answer
+}
+
+// run answers a request from an index, given the agents and the files of its sessions.
+type run[Req, Res any] func(context.Context, *index.Reader, adapter.Adapter, entry.Source, Req) (*Res, error)
 
 // The kinds of questions.
 var (
-	Search   = NewKind[search.Request, search.Response]("search")
-	Sessions = NewKind[sessions.Request, sessions.Response]("sessions")
-	Facets   = NewKind[search.Request, facets.Response]("facets")
-	Values   = NewKind[struct{}, []sessions.Facet]("values")
-	Count    = NewKind[search.Request, search.Counts]("count")
-	Tools    = NewKind[audit.Request, audit.ToolTable]("tools")
-	Commands = NewKind[audit.Request, audit.CommandTable]("commands")
-	Calls    = NewKind[audit.Request, audit.CallList]("calls")
-	Files    = NewKind[FilesRequest, audit.FileTable]("files")
-	Usage    = NewKind[audit.Request, audit.UsageTable]("usage")
-	Fix      = NewKind[fix.Request, fix.Response]("fix")
-	Weigh    = NewKind[similar.Weighing, similar.Weighed]("weigh")
-	Compare  = NewKind[similar.Comparison, similar.Compared]("compare")
+	Search   = NewKind("search", search.Run)
+	Sessions = NewKind("sessions", sessions.List)
+	Facets   = NewKind("facets", facets.Of)
+	Values   = NewKind("values", func(_ context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, _ struct{}) (*[]sessions.Facet, error) {
+		list, err := sessions.Facets(r)
+		return &list, err
+	})
+	Count = NewKind("count", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (*search.Counts, error) {
+		n, err := search.Count(ctx, r, a, src, req)
+		return &n, err
+	})
+	Tools    = NewKind("tools", audit.Tools)
+	Commands = NewKind("commands", audit.Commands)
+	Calls    = NewKind("calls", audit.Calls)
+	Files    = NewKind("files", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, req FilesRequest) (*audit.FileTable, error) {
+		return audit.Files(ctx, r, req.Request, req.Name)
+	})
+	Usage = NewKind("usage", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, req audit.Request) (*audit.UsageTable, error) {
+		return audit.Usage(ctx, r, req)
+	})
+	Fix   = NewKind("fix", fix.Find)
+	Weigh = NewKind("weigh", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req similar.Weighing) (*similar.Weighed, error) {
+		return (&similar.Local{Reader: r, Adapter: a, Source: src}).Weigh(ctx, req)
+	})
+	Compare = NewKind("compare", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req similar.Comparison) (*similar.Compared, error) {
+		return (&similar.Local{Reader: r, Adapter: a, Source: src}).Compare(ctx, req)
+	})
 
 	// Of those that answer together with others. Entries asks for the entries of the families of
 	// sessions, which are named by their identities.
-	Prepare = NewKind[PrepareRequest, Prepared]("prepare")
-	Entries = NewKind[[]uint64, []sessions.Entries]("entries")
+	Prepare = NewKind[PrepareRequest, Prepared]("prepare", nil)
+	Entries = NewKind("entries", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, identities []uint64) (*[]sessions.Entries, error) {
+		list, err := sessions.EntriesOf(ctx, r, identities)
+		return &list, err
+	})
 )
 
 // Kinds are all kinds by their names.
-var Kinds = make(map[string]interface{ New() (request, answer any) })
+var Kinds = make(map[string]interface {
+	New() (request, answer any)
+	FromIndex(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, request any) (answer any, err error)
+})
 
 // NewKind returns a kind, which is then one of Kinds.
-func NewKind[Req, Res any](name string) Kind[Req, Res] {
-	k := Kind[Req, Res]{name}
+func NewKind[Req, Res any](name string, of run[Req, Res]) Kind[Req, Res] {
+	k := Kind[Req, Res]{name, of}
 	Kinds[name] = k
 	return k
 }
 
 // New returns pointers to an empty request and an empty answer.
 func (Kind[Req, Res]) New() (request, answer any) { return new(Req), new(Res) }
+
+// FromIndex answers a request, given by a pointer, from an index.
+func (k Kind[Req, Res]) FromIndex(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, request any) (answer any, err error) {
+	if k.run == nil {
+		return nil, fmt.Errorf("an index does not answer %q", k.Name)
+	}
+	return k.run(ctx, r, a, src, *request.(*Req))
+}
 
 // Ask asks a question of this kind.
 func (k Kind[Req, Res]) Ask(ctx context.Context, of Answers, req Req) (*Res, error) {

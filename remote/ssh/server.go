@@ -17,9 +17,9 @@ import (
 
 // The kinds of questions that are about one host, beside those of remote.
 var (
-	Status   = remote.NewKind[struct{}, remote.Status]("status")
-	Ping     = remote.NewKind[struct{}, struct{}]("ping") // asks for nothing
-	Resuming = remote.NewKind[ResumeRequest, ResumeAnswer]("resume")
+	Status   = remote.NewKind[struct{}, remote.Status]("status", nil)
+	Ping     = remote.NewKind[struct{}, struct{}]("ping", nil) // asks for nothing
+	Resuming = remote.NewKind[ResumeRequest, ResumeAnswer]("resume", nil)
 )
 
 // The questions whose answers have parts, as the lists of calls of remote have.

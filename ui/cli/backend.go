@@ -40,13 +40,22 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	at := *p
 	at.App = &quiet
 	b := &backend{Location: &at, index: snapshot.OpenLive(ctx, &at)}
-	asking.KeepOpen(&at, b.index)
+	b.index.AnswerHere(&at)
 	return b
 }
 
-// open returns the newest generation, or what archives have for a question. The caller closes it.
+// asksHosts reports whether other machines answer a question, which send sessions only if these are named.
+func (b *backend) asksHosts(of remote.Question) bool { return b.Hosts != nil && len(of.Names) == 0 }
+
+// open returns the newest generation, or what archives have for a question, or other machines, whose
+// answers say which of them are missing. The caller closes it.
 func (b *backend) open(ctx context.Context, of remote.Question) (*snapshot.Snapshot, error) {
-	if b.Elsewhere != nil {
+	switch {
+	case b.asksHosts(of):
+		x := snapshot.OfHosts(b.Location)
+		x.Asking.Tell = true
+		return x, nil
+	case b.Elsewhere != nil:
 		return snapshot.OpenFor(ctx, b.Location, of)
 	}
 	x, err := b.index.Newest()
@@ -76,6 +85,9 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 			if err = question(x); errors.Is(err, index.ErrDamaged) {
 				x.Damaged()
 			}
+			if b.asksHosts(of) {
+				err = asking.Problem(ctx, err)
+			}
 			x.Close()
 		}
 		if again || !errors.Is(err, index.ErrDamaged) {
@@ -89,8 +101,7 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 	}
 }
 
-// asks returns what answers requests of a kind, with paths as the user writes them: from the index, or
-// what archives have for a question, or by asking other machines, whose answers say which are missing.
+// asks returns what answers requests of a kind, with paths as the user writes them.
 func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Context, Req) (*Res, error) {
 	return func(ctx context.Context, req Req) (res *Res, err error) {
 		of := remote.Question{Brief: true}
@@ -102,16 +113,8 @@ func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Con
 			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
 			of = questionAbout(req)
 		}
-		if b.Hosts != nil {
-			from, _ := asking.Hosts(b.Location)
-			from.Tell = true
-			if res, err = kind.Ask(ctx, from, req); err != nil {
-				err = asking.Problem(ctx, err)
-			}
-			return res, err
-		}
 		err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
-			if res, err = kind.Ask(ctx, asking.From(x), req); err == nil && len(x.Lacks) > 0 {
+			if res, err = kind.Ask(ctx, x, req); err == nil && len(x.Lacks) > 0 {
 				ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
 			}
 			return err

@@ -23,12 +23,12 @@ import (
 	"pigrep/internal/files"
 	"pigrep/internal/human"
 	"pigrep/query/blame"
-	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -38,8 +38,6 @@ type blameOptions struct {
 	pager.Options
 	Vimgrep bool
 }
-
-func (o *blameOptions) Rows() printer.Answer { return &printer.Blame{Response: &blame.Response{}} }
 
 // takes wants one argument, which an example shows.
 func takes(what, example string) cobra.PositionalArgs {
@@ -70,8 +68,8 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 		q.Out.Format = printer.FormatPlain
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
-	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, from remote.Answers) (*blame.Response, error) {
-		return blame.Run(ctx, asking.ReaderOf(from), q.Agents, q.Source(), *req)
+	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.Response, error) {
+		return blame.Run(ctx, x.Reader, q.Agents, q.Source(), *req)
 	})
 	if err != nil {
 		return err
@@ -191,10 +189,6 @@ type commitOptions struct {
 	pager.Options
 }
 
-func (o *commitOptions) Rows() printer.Answer {
-	return &printer.Commits{Response: &blame.CommitResponse{}}
-}
-
 var pullRequest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:#|pull/|pr/)(\d+)$`) })
 
 func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string) error {
@@ -243,8 +237,8 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 
 func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
-	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, from remote.Answers) (*blame.CommitResponse, error) {
-		return blame.Commits(ctx, asking.ReaderOf(from), q.Agents, q.Source(), req)
+	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
+		return blame.Commits(ctx, x.Reader, q.Agents, q.Source(), req)
 	})
 	if err != nil {
 		return err

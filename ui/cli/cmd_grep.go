@@ -62,8 +62,6 @@ func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(grepFlagProblem)
 }
 
-func (o *grepOptions) Rows() printer.Answer { return &printer.Grep{} }
-
 // grepFlagProblem is flagProblem for grep, whose patterns may begin with a dash, and which is called
 // with flags of other search tools.
 func grepFlagProblem(cmd *cobra.Command, err error) error {
@@ -200,7 +198,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	if o.Vimgrep && where.Hosts != nil {
 		return problem.Usagef("", "--vimgrep and --on cannot be combined")
 	}
-	from, x, err := asking.OpenFiles(ctx, where, o.NoIndex)
+	x, err := snapshot.OpenFiles(ctx, where, o.NoIndex)
 	if err != nil {
 		return err
 	}
@@ -212,18 +210,18 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		out.Scope = string(scopeOf(req.Spec))
 	}
 	if x.Reader != nil {
-		title, short := asking.Titles(x.Reader, o.Redact), sessions.NewNaming(x.Reader.Beginnings()).ShortID
+		title, short := snapshot.Titles(x.Reader, o.Redact), sessions.NewNaming(x.Reader.Beginnings()).ShortID
 		out.Session = func(m *grep.Match) (string, string) {
 			return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, short(session.Handle(m.SessionID, m.SessionPath)))
 		}
-		asking.Know(&p.Layout, where, x.Reader)
+		x.Know(&p.Layout)
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {
 		if o.Vimgrep {
 			visit = (&readable{x: x, redact: o.Redact}).matches(ctx, visit)
 		}
-		sum, err = searchFiles(ctx, from, x, req, visit)
+		sum, err = searchFiles(ctx, x, req, visit)
 		return err
 	}
 	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
@@ -257,10 +255,10 @@ func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
 
 // searchFiles searches the session files, prints the first match at once, and completes the
 // state of the snapshot with what could not be read.
-func searchFiles(ctx context.Context, from remote.Answers, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
+func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
 	a := x.App
 	start, first := a.Now(), true
-	found, err := from.Grep(ctx, req, func(m *grep.Match) error {
+	found, err := x.Grep(ctx, req, func(m *grep.Match) error {
 		if err := visit(m); err != nil || !first {
 			return err
 		}
@@ -271,7 +269,7 @@ func searchFiles(ctx context.Context, from remote.Answers, x *snapshot.Snapshot,
 	if found != nil {
 		sum = &found.Summary
 	}
-	if err = asking.Asked(x, from, err); err != nil {
+	if err = x.Asked(err); err != nil {
 		return sum, grepProblem(ctx, err)
 	}
 	if x.Hosts != nil {

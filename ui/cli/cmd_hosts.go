@@ -38,8 +38,6 @@ type hostsOptions struct {
 	Check        bool
 }
 
-func (o *hostsOptions) Rows() printer.Answer { return &printer.Hosts{} }
-
 func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {
@@ -141,7 +139,7 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 			if again {
 				open = live.Last
 			}
-			return &host{&asking.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
+			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
 		},
 		Problem: func(ctx context.Context, err error) *remote.Error {
 			if err = grepProblem(ctx, err); err != nil {
@@ -156,7 +154,7 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 	return server.Serve(ctx, a.Streams.In, a.Streams.Out)
 }
 
-type host struct{ *asking.Opening }
+type host struct{ *snapshot.Opening }
 
 // Answer implements remote.Answers.
 func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {

@@ -23,7 +23,6 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
@@ -125,20 +124,20 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	}
 	if p.Hosts != nil {
 		what, hint = "other machines", "`pigrep hosts` says what they have"
-		asking.KeepOpen(p, x)
+		x.AnswerHere(p)
 		session := c.Open
 		c.Open = func(ctx context.Context, of remote.Question) (at *mcp.Index, err error) {
 			if len(of.Names) > 0 { // sessions come as a whole
 				return session(ctx, of)
 			}
-			from, s := asking.Hosts(p)
-			from.Tell = true
+			s := snapshot.OfHosts(p)
+			s.Asking.Tell = true
 			if at = forAgents(s); p.Hosts.Here != nil {
 				if at, err = open(ctx, of); err != nil {
 					return nil, err
 				}
 			}
-			at.Answers, at.Others, at.Several = from, true, true
+			at.Answers, at.Others, at.Several = s, true, true
 			at.Named = func(_, path string) string { return cmp.Or(p.Hosts.NameOf(path), path) }
 			return unnumbered(at), nil
 		}
@@ -175,7 +174,7 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	return &mcp.Index{
-		Answers: asking.From(s), Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.Names(s.Reader.Summaries()),
+		Answers: s, Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.Names(s.Reader.Summaries()),
 		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: slices.Concat(snapshot.Unusable(s.Errors), s.Lacks), Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}

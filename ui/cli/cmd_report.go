@@ -144,7 +144,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		o.Mask(list)
 	}
 	facts, listed := o.facts(a, list, view.Now), view.Sessions(list) // while audits are made, the list is not kept
-	src := auditSource(asking.From(x))
+	src := auditSource(x)
 	coverage := audit.Coverage{}
 	usage := src.Usage
 	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
@@ -305,13 +305,6 @@ type recapOptions struct {
 	All, Lessons, Markdown bool
 }
 
-func (o *recapOptions) Rows() printer.Answer {
-	if o.Lessons {
-		return &printer.Lessons{Response: &recap.Lessons{}}
-	}
-	return &printer.Recap{Response: &recap.Response{}}
-}
-
 // shownSessions is how many sessions fit on a screen.
 const shownSessions = 3
 
@@ -326,6 +319,9 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	case o.Lessons && len(args) > 0:
 		return problem.Usagef("filters such as --here choose sessions", "a lesson takes several sessions, so --lessons and a session cannot be combined")
 	}
+	if o.Lessons {
+		o.Rows = "recap --lessons"
+	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
@@ -337,10 +333,9 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	if o.Limit.Given {
 		req.Limit = o.Limit.N
 	}
-	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, from remote.Answers) (*recap.Response, error) {
-		r := asking.ReaderOf(from)
+	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Response, error) {
 		if len(args) > 0 {
-			t, err := conversation.Find(&snapshot.Snapshot{Location: q.Location, Reader: r}, args[0])
+			t, err := conversation.Find(x, args[0])
 			if err != nil {
 				return nil, err
 			}
@@ -348,9 +343,9 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 			if t.Index < 0 {
 				return nil, &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
 			}
-			req.Path = r.Summaries()[t.Index].Path
+			req.Path = x.Reader.Summaries()[t.Index].Path
 		}
-		return recap.Run(ctx, r, q.Agents, q.Source(), req)
+		return recap.Run(ctx, x.Reader, q.Agents, q.Source(), req)
 	})
 	if err != nil {
 		return err
@@ -371,8 +366,8 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 	if o.Markdown && q.Out.Format == printer.FormatText {
 		q.Out.Format = printer.FormatPlain
 	}
-	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, from remote.Answers) (*recap.Lessons, error) {
-		return recap.Learn(ctx, asking.ReaderOf(from), q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
+	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Lessons, error) {
+		return recap.Learn(ctx, x.Reader, q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
 	})
 	if err != nil {
 		return err

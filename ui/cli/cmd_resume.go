@@ -90,7 +90,7 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 	if o.query() == "" && !o.Last {
 		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
 	}
-	from, _ := asking.Hosts(p)
+	from := snapshot.OfHosts(p).Asking
 	found, on, refused := from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.Last, Fork: o.Fork, In: o.In})
 	switch {
 	case ctx.Err() != nil:

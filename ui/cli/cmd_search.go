@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/near"
@@ -25,7 +24,6 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
 	"pigrep/remote"
-	"pigrep/remote/ssh"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
@@ -57,8 +55,6 @@ func (o *searchOptions) AddFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	flags.Words(cmd, "sort", rank.SortNames)
 }
-
-func (o *searchOptions) Rows() printer.Answer { return &printer.Search{Response: &search.Response{}} }
 
 // opensTUI reports whether a search without words can open the TUI: it has all flags that
 // were given.
@@ -106,8 +102,8 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	req.Resume = q.ResumeCommand
 	*q.Question() = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
-	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, from remote.Answers) (*search.Response, error) {
-		return remote.Search.Ask(ctx, from, req)
+	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, x *snapshot.Snapshot) (*search.Response, error) {
+		return remote.Search.Ask(ctx, x, req)
 	})
 	if err != nil {
 		return err
@@ -126,10 +122,10 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	if req.Later {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
-	asking.Know(&q.Out.Layout, q.Location, x.Reader)
+	x.Know(&q.Out.Layout)
 	q.Out.Layout.Several = res.Index.Several
 	if !a.JSON {
-		answer.Title = asking.Titles(x.Reader, o.Redact)
+		answer.Title = snapshot.Titles(x.Reader, o.Redact)
 	}
 	for i := 0; a.JSON && i < len(res.Sessions); i++ {
 		s := &res.Sessions[i]
@@ -250,8 +246,6 @@ func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
 	flags.AddHidden(cmd.Flags(), "print0", "", "the same as --null", &o.Null) // its name in find
 }
 
-func (o *sessionsOptions) Rows() printer.Answer { return &printer.Sessions{List: &sessions.Response{}} }
-
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
 	o.query = strings.Join(args, " ")
 	if o.Null && (o.JSON || o.JSONL) {
@@ -264,12 +258,12 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	out, req := q.Out, o.request(q)
 	*q.Question() = questionAbout(&req)
 	var list *sessions.Response
-	write := func(r *index.Reader) error {
+	write := func(x *snapshot.Snapshot) error {
 		if o.Null {
 			paths := lists.Map(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
-		asking.Know(&out.Layout, q.Location, r)
+		x.Know(&out.Layout)
 		for i := 0; a.JSON && i < len(list.Sessions); i++ {
 			s := &list.Sessions[i]
 			s.ShortID = cmp.Or(s.ShortID, out.Layout.Name(s.SessionID, s.SessionPath))
@@ -283,15 +277,15 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if early {
 		out.Out = &records
 	}
-	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
-		if list, err = remote.Sessions.Ask(ctx, from, req); err != nil {
+	x, err := q.Ask(ctx, func(ctx context.Context, x *snapshot.Snapshot) (err error) {
+		if list, err = remote.Sessions.Ask(ctx, x, req); err != nil {
 			return err
 		}
 		o.Mask(list)
 		if early {
 			records.Reset()
 			records.Grow(sizeOfRecord * len(list.Sessions))
-			return write(asking.ReaderOf(from))
+			return write(x)
 		}
 		return nil
 	})
@@ -303,7 +297,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if early {
 		_, err = records.WriteTo(a.Out)
 	} else {
-		err = pager.Show(a, &o.Options, out, func() error { return write(x.Reader) })
+		err = pager.Show(a, &o.Options, out, func() error { return write(x) })
 	}
 	if err != nil {
 		return err
@@ -368,10 +362,6 @@ type similarOptions struct {
 	Limit flags.Number
 }
 
-func (o *similarOptions) Rows() printer.Answer {
-	return &printer.Similar{Response: &similar.Response{}}
-}
-
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
 	target := args[0]
 	q, err := asking.Begin(a, &o.Shared)
@@ -395,15 +385,9 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		req.Resume = q.ResumeCommand
 	}
 	start := a.Now()
-	var from similar.Index = &similar.Local{Reader: x.Reader, Adapter: q.Agents, Source: q.Source()}
-	var hosts *ssh.Asking
-	if q.Hosts != nil {
-		hosts, _ = asking.Hosts(q.Location)
-		from = remote.Similar{Answers: hosts}
-	}
-	res, err := similar.Find(ctx, from, req)
-	if hosts != nil && x.State.Complete { // otherwise those that are missing were named
-		err = asking.Problem(ctx, asking.Asked(x, hosts, err))
+	res, err := similar.Find(ctx, remote.Similar{Answers: x}, req)
+	if x.Asking != nil && x.State.Complete { // otherwise those that are missing were named
+		err = asking.Problem(ctx, x.Asked(err))
 	}
 	if errors.Is(err, similar.ErrNoTerms) {
 		what := "the session"
@@ -417,7 +401,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	asking.Know(&q.Out.Layout, q.Location, x.Reader)
+	x.Know(&q.Out.Layout)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
@@ -439,8 +423,6 @@ type fixOptions struct {
 	Limit        flags.Number
 }
 
-func (o *fixOptions) Rows() printer.Answer { return &printer.Fix{Response: &fix.Response{}} }
-
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
 	o.text = strings.Join(args, " ")
 	q, err := asking.Begin(a, &o.Shared)
@@ -458,8 +440,8 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	}
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
-	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, from remote.Answers) (*fix.Response, error) {
-		res, err := remote.Fix.Ask(ctx, from, req)
+	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, x *snapshot.Snapshot) (*fix.Response, error) {
+		res, err := remote.Fix.Ask(ctx, x, req)
 		if errors.Is(err, fix.ErrNoWords) {
 			err = noErrorText(err.Error())
 		}
@@ -472,7 +454,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	asking.Know(&q.Out.Layout, q.Location, x.Reader)
+	x.Know(&q.Out.Layout)
 	if err := q.Out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}

@@ -116,8 +116,8 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 
 type auditRun struct {
 	*asking.Command
-	req  audit.Request
-	from remote.Answers // of the question
+	req audit.Request
+	of  *snapshot.Snapshot // the question
 }
 
 func (run *auditRun) takesTrend(by []string) bool {
@@ -231,10 +231,10 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err != nil {
 		return err
 	}
-	answer, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, from remote.Answers) (*printer.Audit, error) {
+	answer, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, x *snapshot.Snapshot) (*printer.Audit, error) {
 		asked := *run
-		asked.from = from
-		asking.Know(&run.Out.Layout, run.Location, asking.ReaderOf(from))
+		asked.of = x
+		x.Know(&run.Out.Layout)
 		return make(ctx, &asked)
 	})
 	if err != nil {
@@ -248,7 +248,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 			return nil, nil
 		}
 		whole := *run
-		whole.from, whole.req.Since, whole.req.Until, whole.req.Limit = asking.From(x), time.Time{}, time.Time{}, 1
+		whole.of, whole.req.Since, whole.req.Until, whole.req.Limit = x, time.Time{}, time.Time{}, 1
 		all, err := make(ctx, &whole)
 		if err != nil {
 			return nil, asking.Problem(ctx, err)
@@ -283,7 +283,7 @@ func onePath(cmd *cobra.Command, args []string) error {
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := remote.Tools.Ask(ctx, run.from, run.req)
+		t, err := remote.Tools.Ask(ctx, run.of, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -291,7 +291,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = remote.Tools.Ask(ctx, run.from, req); err != nil {
+			if days, err = remote.Tools.Ask(ctx, run.of, req); err != nil {
 				return nil, err
 			}
 		}
@@ -309,7 +309,7 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.Risky || len(o.Rule) > 0
 		run.req.Commands, run.req.Results = o.Raw && !ruled, results
-		l, err := remote.Calls.Ask(answering, run.from, run.req)
+		l, err := remote.Calls.Ask(answering, run.of, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -327,7 +327,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 	}
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		if !ruled {
-			t, err := remote.Commands.Ask(answering, run.from, run.req)
+			t, err := remote.Commands.Ask(answering, run.of, run.req)
 			if err != nil {
 				return nil, err
 			}
@@ -336,7 +336,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
-		l, err := remote.Calls.Ask(answering, run.from, run.req)
+		l, err := remote.Calls.Ask(answering, run.of, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -350,7 +350,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions, args []string) e
 		file = filepath.ToSlash(a.Absolute(file))
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := remote.Files.Ask(ctx, run.from, remote.FilesRequest{Request: run.req, Name: file})
+		t, err := remote.Files.Ask(ctx, run.of, remote.FilesRequest{Request: run.req, Name: file})
 		if err != nil {
 			return nil, err
 		}
@@ -383,7 +383,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.Tree
-		t, err := remote.Usage.Ask(ctx, run.from, run.req)
+		t, err := remote.Usage.Ask(ctx, run.of, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -394,13 +394,13 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = remote.Usage.Ask(ctx, run.from, req); err != nil {
+			if days, err = remote.Usage.Ask(ctx, run.of, req); err != nil {
 				return nil, err
 			}
 		}
 		var recent *audit.Recent
 		if run.Out.Format == printer.FormatText || a.JSON {
-			if recent, err = audit.RecentUsage(ctx, remote.Usage.Of(run.from), run.req, run.Out.Layout.Now); err != nil {
+			if recent, err = audit.RecentUsage(ctx, remote.Usage.Of(run.of), run.req, run.Out.Layout.Now); err != nil {
 				return nil, err
 			}
 		}
@@ -417,8 +417,8 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 		return problem.Usagef("for programs: pigrep usage --by day --since 1w --json", "--line has one form: what today and this week cost")
 	}
 	run.req.Prices = prices
-	recent, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, from remote.Answers) (*audit.Recent, error) {
-		return audit.RecentUsage(ctx, remote.Usage.Of(from), run.req, run.Out.Layout.Now)
+	recent, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, x *snapshot.Snapshot) (*audit.Recent, error) {
+		return audit.RecentUsage(ctx, remote.Usage.Of(x), run.req, run.Out.Layout.Now)
 	})
 	if err != nil {
 		return err

@@ -356,16 +356,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	if b.Hosts != nil {
-		from, _ := asking.Hosts(b.Location)
-		from.Tell = true
-		err := answer(auditSource(from))
-		if err != nil {
-			err = asking.Problem(ctx, err)
-		}
-		return pageError(err)
-	}
-	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(asking.From(x))) }))
+	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

@@ -19,9 +19,9 @@ import (
 
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
-	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/mcp"
 )
 
@@ -66,11 +66,11 @@ func TestCancelledCallsStop(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				here := x.Answers.(asking.Index)
+				here := *x.Answers.(*snapshot.Snapshot)
 				at := *here.Location
 				at.Elsewhere = &location.Elsewhere{Files: files}
 				here.Location = &at
-				x.Answers, x.Source = here, files
+				x.Answers, x.Source = &here, files
 				asked <- ctx
 				give := x.Close
 				x.Close = func() { give(); close(ended) }

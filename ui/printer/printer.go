@@ -321,18 +321,41 @@ func (t *Text) record(columns ...string) {
 // stampUTC is a time in a column; "" for none.
 func stampUTC(t time.Time) string { return human.When(!t.IsZero(), t.UTC().Format(time.RFC3339)) }
 
+// lister is a command whose rows have the same columns whatever the answer is, and an answer of it.
+type lister struct {
+	command string
+	empty   tabular
+}
+
+var listers = []lister{
+	{"search", &Search{Response: &search.Response{}}},
+	{"sessions", &Sessions{List: &sessions.Response{}}},
+	{"similar", &Similar{Response: &similar.Response{}}},
+	{"blame", &Blame{Response: &blame.Response{}}},
+	{"recap", &Recap{Response: &recap.Response{}}},
+	{"recap --lessons", &Lessons{Response: &recap.Lessons{}}},
+	{"commit", &Commits{Response: &blame.CommitResponse{}}},
+	{"log", &Commits{Response: &blame.CommitResponse{}}},
+	{"fix", &Fix{Response: &fix.Response{}}},
+}
+
+// Fields lists the fields that a template for the rows of a command may have; nil if they depend on
+// the answer.
+func Fields(command string) []string {
+	for _, l := range append(listers, lister{"grep", &Grep{}}, lister{"hosts", &Hosts{}}) {
+		if l.command == command {
+			return l.empty.Sheet(Layout{}).fields()
+		}
+	}
+	return nil
+}
+
 // Columns lists the columns of the records of each command, for help and docs.
-func Columns() []CommandColumns {
-	return []CommandColumns{
-		{"search", names((&Search{Response: &search.Response{}}).Sheet(Layout{}))},
-		{"sessions", names((&Sessions{List: &sessions.Response{}}).Sheet(Layout{}))},
-		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
-		{"blame", names((&Blame{Response: &blame.Response{}}).Sheet(Layout{}))},
-		{"recap", names((&Recap{Response: &recap.Response{}}).Sheet(Layout{}))},
-		{"recap --lessons", names((&Lessons{Response: &recap.Lessons{}}).Sheet(Layout{}))},
-		{"commit", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
-		{"log", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
-		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},
+func Columns() (list []CommandColumns) {
+	for _, l := range listers {
+		list = append(list, CommandColumns{l.command, names(l.empty.Sheet(Layout{}))})
+	}
+	return append(list, []CommandColumns{
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
 		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Layout{}).table)},
@@ -342,7 +365,7 @@ func Columns() []CommandColumns {
 		{"watch", names((&WatchEvent{}).Sheet(Layout{}))},
 		{"config", names((&Settings{}).Sheet(Layout{}))},
 		{"status --stores", names(Stores{}.Sheet(Layout{}))},
-	}
+	}...)
 }
 
 // CommandColumns are the columns of the records of a command.

@@ -562,9 +562,6 @@ func unknownField(name string, fields []string) error {
 	return &TemplateError{fmt.Sprintf("no field {%s}", terminal.Clip(terminal.Clean(name), maxWord)), "fields: {" + strings.Join(fields, "} {") + "}"}
 }
 
-// Fields lists the fields that a template of this answer may have.
-func Fields(a Answer) []string { return a.(tabular).Sheet(Layout{}).fields() }
-
 // field is the name of a column in templates: the name of its value in JSON.
 func (c *column) field() string {
 	if c.Field != "" {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
@@ -48,31 +47,24 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 	return &Command{p, out, req}, nil
 }
 
-// Ask asks a question of whoever is asked: the index, which it opens for that (see
-// snapshot.Ask), or other machines.
-func (q *Command) Ask(ctx context.Context, question func(context.Context, remote.Answers) error) (*snapshot.Snapshot, error) {
-	if q.Hosts != nil {
-		from, x := Hosts(q.Location)
-		if err := Asked(x, from, question(ctx, from)); err != nil {
-			return nil, Problem(ctx, err)
-		}
-		return x, nil
-	}
-	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
-		if err := question(ctx, Index{q.Location, r, nil}); err != nil {
-			return Problem(ctx, err)
-		}
-		return nil
+// Ask asks a question of whoever is asked: see snapshot.Ask.
+func (q *Command) Ask(ctx context.Context, question func(context.Context, *snapshot.Snapshot) error) (*snapshot.Snapshot, error) {
+	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, x *snapshot.Snapshot) error {
+		return Problem(ctx, question(ctx, x))
 	})
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 // Answer is Ask for a question that has one answer. It logs what was done and how long it took, and
 // counts of the answer, if counts is not nil.
-func Answer[Res any](ctx context.Context, q *Command, done string, counts func(*Res) []any, question func(context.Context, remote.Answers) (*Res, error)) (*Res, *snapshot.Snapshot, error) {
+func Answer[Res any](ctx context.Context, q *Command, done string, counts func(*Res) []any, question func(context.Context, *snapshot.Snapshot) (*Res, error)) (*Res, *snapshot.Snapshot, error) {
 	var res *Res
-	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, x *snapshot.Snapshot) (err error) {
 		start := q.App.Now()
-		if res, err = question(ctx, from); err != nil {
+		if res, err = question(ctx, x); err != nil {
 			return err
 		}
 		said := []any{"took", q.App.Now().Sub(start).String()}

@@ -52,7 +52,7 @@ type Shared struct {
 	JSON, JSONL    bool
 	Color          string
 	Format         string
-	rows           interface{ Rows() printer.Answer } // has the fields that the template may name; nil if they depend on the answer
+	Rows           string // the command that has the fields which the template may name
 	hyperlink      string
 	quiet, Verbose bool
 }
@@ -247,11 +247,7 @@ func (o *Shared) template() (*printer.Template, error) {
 	if o.JSON || o.JSONL {
 		return nil, problem.Usagef("", "--format and --json cannot be combined")
 	}
-	var fields []string
-	if o.rows != nil {
-		fields = printer.Fields(o.rows.Rows())
-	}
-	t, err := printer.ParseTemplate(o.Format, fields)
+	t, err := printer.ParseTemplate(o.Format, printer.Fields(o.Rows))
 	return t, FormatProblem(err)
 }
 
@@ -310,8 +306,7 @@ func AddHidden(flags *pflag.FlagSet, name, short, usage string, variable any) {
 // Define defines the flags of a command. Its own are those of a text, as help shows them: their names, the
 // name of the value, two spaces, and what they mean. Further lines of that are as much indented. The
 // value of --per-session is the field PerSession of the options, a pointer to a struct. The shared flags
-// are those that tags of the field Shared name: takes, and ignores for those without effect. Options may
-// have Rows: an answer with the columns that --format can name.
+// are those that tags of the field Shared name: takes, and ignores for those without effect.
 func Define(cmd *cobra.Command, text string, options any) {
 	const meaning = "\n                          "
 	values := reflect.ValueOf(options).Elem()
@@ -324,7 +319,7 @@ func Define(cmd *cobra.Command, text string, options any) {
 	}
 	field, _ := values.Type().FieldByName("Shared")
 	shared := values.FieldByIndex(field.Index).Addr().Interface().(*Shared)
-	shared.rows, _ = options.(interface{ Rows() printer.Answer })
+	shared.Rows = cmd.Name()
 	shared.Add(cmd, field.Tag.Get("takes"))
 	Ignore(cmd, field.Tag.Get("ignores"))
 }

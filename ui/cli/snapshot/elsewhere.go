@@ -46,7 +46,7 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	}
 	p.App.Logger().Debug("asked archives", "took", p.App.Now().Sub(start).String(), "sessions", got.Known)
 	x := *base
-	x.Location, x.Reader = p, got.Reader
+	x.Location, x.Reader, x.Asking = p, got.Reader, askHosts(p)
 	x.State.Files = base.Reader.Table().Len() + got.Known
 	whole, err := wholeOf(ctx, p, base.Reader, got)
 	if err != nil {

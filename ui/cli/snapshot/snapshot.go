@@ -13,6 +13,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/query/grep"
 	"pigrep/query/search"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 )
@@ -29,6 +30,7 @@ type Snapshot struct {
 	Errors  []indexer.FileError // files and directories that it does not have in full
 	Lacks   []string            // what it does not have of archives, as sentences
 	Watcher *indexer.Watcher    // the process that updates the index instead; nil: none
+	Asking  *ssh.Asking         // other machines, which answer instead; nil for none
 
 	// Of a Live only:
 	Number   uint64 // snapshots with the same number have the same content
@@ -98,15 +100,21 @@ func Open(ctx context.Context, p *location.Location) (*Snapshot, error) {
 // Ask opens the index like Open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
 // something has changed, it runs again.
-func Ask(ctx context.Context, p *location.Location, question func(context.Context, *index.Reader) error) (*Snapshot, error) {
-	e := &speculation{question: question}
+func Ask(ctx context.Context, p *location.Location, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
+	if p.Hosts != nil {
+		x := OfHosts(p)
+		return x, x.Asked(question(ctx, x))
+	}
+	e := &speculation{question: func(ctx context.Context, r *index.Reader) error {
+		return question(ctx, &Snapshot{Location: p, Reader: r})
+	}}
 	x, err := open(ctx, p, e)
 	if err != nil {
 		return nil, err
 	}
 	asked, err := e.wait()
 	if !asked {
-		err = question(ctx, x.Reader)
+		err = question(ctx, x)
 	}
 	if err != nil {
 		x.Close()
@@ -184,8 +192,11 @@ func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing i
 
 // OpenFiles finds the session files and opens the index, updated if possible. Without a
 // usable index, or with noIndex, the snapshot has no reader: the files are searched. Errors
-// of files are left to reading them.
+// of files are left to reading them. Other machines search their own.
 func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapshot, error) {
+	if p.Hosts != nil {
+		return OfHosts(p), nil
+	}
 	if p.Elsewhere != nil {
 		return openElsewhere(ctx, p)
 	}

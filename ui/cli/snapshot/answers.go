@@ -1,10 +1,9 @@
-package asking
+package snapshot
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/words"
-	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/search"
@@ -24,79 +22,25 @@ import (
 	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
-	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
-// Index answers from an open index of this machine.
-type Index struct {
-	*location.Location
-	Reader *index.Reader
-	Files  *snapshot.Snapshot // for Grep: what the reader has of the session files
-}
+var _ remote.Answers = (*Snapshot)(nil)
 
-var _ remote.Answers = Index{}
-
-// From returns who answers further questions about a snapshot.
-func From(x *snapshot.Snapshot) remote.Answers {
-	if x.Hosts != nil {
-		from, _ := Hosts(x.Location)
-		return from
+// Answer implements remote.Answers: other machines answer if these are asked, or else the index.
+func (x *Snapshot) Answer(ctx context.Context, kind string, request any) (any, error) {
+	if x.Asking != nil {
+		return x.Asking.Answer(ctx, kind, request)
 	}
-	return Index{x.Location, x.Reader, x}
-}
-
-// Answer implements remote.Answers.
-func (x Index) Answer(ctx context.Context, kind string, req any) (any, error) {
-	switch kind {
-	case remote.Search.Name:
-		return search.Run(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
-	case remote.Sessions.Name:
-		return sessions.List(ctx, x.Reader, x.Agents, x.Source(), *req.(*sessions.Request))
-	case remote.Facets.Name:
-		return facets.Of(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
-	case remote.Values.Name:
-		list, err := sessions.Facets(x.Reader)
-		return &list, err
-	case remote.Count.Name:
-		n, err := search.Count(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
-		return &n, err
-	case remote.Tools.Name:
-		return audit.Tools(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
-	case remote.Commands.Name:
-		return audit.Commands(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
-	case remote.Calls.Name:
-		return audit.Calls(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
-	case remote.Files.Name:
-		req := req.(*remote.FilesRequest)
-		return audit.Files(ctx, x.Reader, req.Request, req.Name)
-	case remote.Usage.Name:
-		return audit.Usage(ctx, x.Reader, *req.(*audit.Request))
-	case remote.Fix.Name:
-		return fix.Find(ctx, x.Reader, x.Agents, x.Source(), *req.(*fix.Request))
-	case remote.Weigh.Name:
-		return x.similar().Weigh(ctx, *req.(*similar.Weighing))
-	case remote.Compare.Name:
-		return x.similar().Compare(ctx, *req.(*similar.Comparison))
-	case remote.Prepare.Name:
-		return x.prepare(ctx, req.(*remote.PrepareRequest))
-	case remote.Entries.Name:
-		list, err := sessions.EntriesOf(ctx, x.Reader, *req.(*[]uint64))
-		return &list, err
+	if req, ok := request.(*remote.PrepareRequest); ok {
+		return x.prepare(ctx, req)
 	}
-	return nil, fmt.Errorf("an index does not answer %q", kind)
-}
-
-func (x Index) similar() *similar.Local {
-	return &similar.Local{Reader: x.Reader, Adapter: x.Agents, Source: x.Source()}
+	return remote.Kinds[kind].FromIndex(ctx, x.Reader, x.Agents, x.Source(), request)
 }
 
 // prepare answers what it takes to answer a request together with others.
-func (x Index) prepare(ctx context.Context, req *remote.PrepareRequest) (*remote.Prepared, error) {
-	p := &remote.Prepared{}
-	if x.Files != nil {
-		p.Number = x.Files.Number
-	}
+func (x *Snapshot) prepare(ctx context.Context, req *remote.PrepareRequest) (*remote.Prepared, error) {
+	p := &remote.Prepared{Number: x.Number}
 	if p.Number == 0 || p.Number != req.Known {
 		p.Sessions = search.Identities(x.Reader)
 	}
@@ -114,22 +58,18 @@ func (x Index) prepare(ctx context.Context, req *remote.PrepareRequest) (*remote
 	return p, err
 }
 
-func (x Index) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files.Files()}, req, visit)
+// Grep implements remote.Answers.
+func (x *Snapshot) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	if x.Asking != nil {
+		return x.Asking.Grep(ctx, req, visit)
+	}
+	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files()}, req, visit)
 	if sum == nil {
 		sum = &grep.Summary{}
 	}
-	res := &remote.Grepped{Summary: *sum, About: search.About{Index: snapshot.StateOf(x.Reader)}}
+	res := &remote.Grepped{Summary: *sum, About: search.About{Index: StateOf(x.Reader)}}
 	res.Index.Complete = true
 	return res, err
-}
-
-// ReaderOf returns the index that answers; an empty one if other machines do.
-func ReaderOf(from remote.Answers) *index.Reader {
-	if x, ok := from.(Index); ok {
-		return x.Reader
-	}
-	return index.Empty()
 }
 
 // Titles returns the titles of sessions by their paths.
@@ -151,7 +91,7 @@ func Titles(r *index.Reader, redact bool) func(string) string {
 // machines too. It opens the index for each question, and an answer says what it lacks.
 type Opening struct {
 	*location.Location
-	Open   func(context.Context) (*snapshot.Snapshot, error)
+	Open   func(context.Context) (*Snapshot, error)
 	Zone   *time.Location // in which days begin; nil: as the question says
 	Host   string         // what who asks calls this machine; "": filter.ThisHost
 	Reveal bool           // secrets are not masked
@@ -162,13 +102,13 @@ var _ remote.Answers = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
 // question asked again.
-func (o *Opening) open(ctx context.Context, question func(Index) (any, error)) (any, error) {
+func (o *Opening) open(ctx context.Context, question func(*Snapshot) (any, error)) (any, error) {
 	for again := false; ; again = true {
 		x, err := o.Open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		res, err := question(Index{o.Location, x.Reader, x})
+		res, err := question(x)
 		switch {
 		case err == nil:
 			complete(res, x)
@@ -195,8 +135,8 @@ func (o *Opening) open(ctx context.Context, question func(Index) (any, error)) (
 	}
 }
 
-func complete(answer any, x *snapshot.Snapshot) {
-	said := snapshot.Unusable(x.Errors)
+func complete(answer any, x *Snapshot) {
+	said := Unusable(x.Errors)
 	if lag := x.Lag(); lag != "" {
 		said = append(said, lag)
 	}
@@ -206,7 +146,7 @@ func complete(answer any, x *snapshot.Snapshot) {
 }
 
 // naming returns how commands call sessions; it takes a look at all of them if that is asked.
-func naming(x *snapshot.Snapshot) func() *sessions.Naming {
+func naming(x *Snapshot) func() *sessions.Naming {
 	return sync.OnceValue(func() *sessions.Naming { return sessions.NewNaming(x.Reader.Beginnings()) })
 }
 
@@ -250,7 +190,7 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 	case *remote.PrepareRequest:
 		return o.prepare(ctx, req)
 	}
-	return o.open(ctx, func(x Index) (any, error) {
+	return o.open(ctx, func(x *Snapshot) (any, error) {
 		answer, err := x.Answer(ctx, kind, request)
 		if err != nil {
 			return answer, err
@@ -259,7 +199,7 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 		case *[]sessions.Facet:
 			*answer = append(*answer, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
 		case *similar.Compared:
-			complete(answer.Found, x.Files)
+			complete(answer.Found, x)
 		}
 		return answer, nil
 	})
@@ -283,18 +223,18 @@ func (o *Opening) prepare(ctx context.Context, req *remote.PrepareRequest) (any,
 	if req.Listed != nil {
 		o.list(req.Listed)
 	}
-	return o.open(ctx, func(x Index) (any, error) {
+	return o.open(ctx, func(x *Snapshot) (any, error) {
 		p, err := x.prepare(ctx, req)
 		if err == nil && req.Found != nil {
 			req.Found.Shared = cmp.Or(req.Found.Shared, &p.Statistics)
 			if p.Found, err = remote.Search.Ask(ctx, x, *req.Found); err == nil {
-				complete(p.Found, x.Files)
+				complete(p.Found, x)
 			}
 		}
 		if err == nil && req.Listed != nil {
 			req.Listed.Shared = cmp.Or(req.Listed.Shared, &p.Statistics)
 			if p.Listed, err = remote.Sessions.Ask(ctx, x, *req.Listed); err == nil {
-				complete(p.Listed, x.Files)
+				complete(p.Listed, x)
 			}
 		}
 		return p, err
@@ -322,8 +262,8 @@ func (o *Opening) audit(req *audit.Request) {
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	req.Redact = req.Redact || !o.Reveal
 	o.within(&req.Spec, &filter.Env{})
-	res, err := o.open(ctx, func(x Index) (any, error) {
-		title, naming := Titles(x.Reader, req.Redact), naming(x.Files)
+	res, err := o.open(ctx, func(x *Snapshot) (any, error) {
+		title, naming := Titles(x.Reader, req.Redact), naming(x)
 		return x.Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
 			name(m, naming)
@@ -334,16 +274,24 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 	return found, err
 }
 
-// Hosts returns a question to other machines, and its snapshot. That has no sessions: what an
-// answer says of them is all that is known here.
-func Hosts(p *location.Location) (*ssh.Asking, *snapshot.Snapshot) {
+// OfHosts is the snapshot of other machines. It has no sessions: what an answer says of them is all
+// that is known here.
+func OfHosts(p *location.Location) *Snapshot {
+	x := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}, Asking: askHosts(p)}
+	x.State.Complete = true
+	return x
+}
+
+// askHosts returns a question to other machines; nil if none are asked.
+func askHosts(p *location.Location) *ssh.Asking {
+	if p.Hosts == nil {
+		return nil
+	}
 	if p.Elsewhere.Here && p.Hosts.Here == nil {
 		here := alone(p)
-		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*snapshot.Snapshot, error) { return snapshot.OpenFiles(ctx, here, false) }}
+		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) }}
 	}
-	x := &snapshot.Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
-	x.State.Complete = true
-	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY}, x
+	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY}
 }
 
 // alone is this machine alone.
@@ -353,41 +301,27 @@ func alone(p *location.Location) *location.Location {
 	return &here
 }
 
-// KeepOpen makes an index that stays open answer for this machine, if that is asked among others.
-func KeepOpen(p *location.Location, x *snapshot.Live) {
+// AnswerHere makes an index that stays open answer for this machine, if that is asked among others.
+func (x *Live) AnswerHere(p *location.Location) {
 	if p.Hosts != nil && p.Elsewhere.Here {
 		p.Hosts.Here = &Opening{Location: alone(p), Reveal: true, Open: x.Snapshot}
 	}
 }
 
 // Know makes a layout use the short names of the sessions of whoever answers.
-func Know(l *printer.Layout, p *location.Location, r *index.Reader) {
-	l.Know(r)
-	if p.Hosts != nil {
-		l.Known = p.Hosts.NameOf
+func (x *Snapshot) Know(l *printer.Layout) {
+	l.Know(x.Reader)
+	if x.Hosts != nil {
+		l.Known = x.Hosts.NameOf
 	}
-}
-
-// OpenFiles is snapshot.OpenFiles with who searches the files.
-func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (remote.Answers, *snapshot.Snapshot, error) {
-	if p.Hosts != nil {
-		from, x := Hosts(p)
-		return from, x, nil
-	}
-	x, err := snapshot.OpenFiles(ctx, p, noIndex)
-	if err != nil {
-		return nil, nil, err
-	}
-	return From(x), x, nil
 }
 
 // Asked takes the outcome of a question. It names the hosts that did not answer.
-func Asked(x *snapshot.Snapshot, from remote.Answers, err error) error {
-	h, ok := from.(*ssh.Asking)
-	if !ok {
+func (x *Snapshot) Asked(err error) error {
+	if x.Asking == nil {
 		return err
 	}
-	missing := h.Missing()
+	missing := x.Asking.Missing()
 	x.State.Complete = len(missing) == 0
 	for _, e := range missing {
 		what := "nothing"
