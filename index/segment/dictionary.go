@@ -476,15 +476,14 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 		}
 		high = c == w.end[depth]
 	}
+	w.term = append(w.term, c)
+	defer func() { w.term = w.term[:depth] }()
 	if w.automaton != nil {
-		if state = w.automaton.accept(state, c); state == levenshteinDead {
+		if state = w.automaton.accept(state, w.term); state == levenshteinDead {
 			return nil
 		}
 	}
-	w.term = append(w.term, c)
-	err := w.walk(next, state, value, low, high)
-	w.term = w.term[:depth]
-	return err
+	return w.walk(next, state, value, low, high)
 }
 
 // found visits the term on the path, unless it is below start or the automaton does not

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"pigrep/index/format"
@@ -101,134 +100,64 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err erro
 // States are made when a walk first reaches them. A walk through a dictionary reaches
 // some hundred; to make all those for two edits takes milliseconds.
 type levenshtein struct {
-	term    []rune
-	most    uint8      // edits
-	classes [256]uint8 // of first bytes: those of the term's characters have their own, others one up to levenshteinOther
-	count   int        // of classes
-	states  []levenshteinState
-	ids     map[string]int // indices of states
-}
-
-// levenshteinState is the part of the bytes read so far that determines further matches.
-type levenshteinState struct {
-	// row is one of the table in which the edit distance of two words is computed. Its
-	// first half has the number of edits between what was read and the first i
-	// characters of the term, at most levenshtein.most+1. The second half has the same
-	// for what was read without its last character, plus one edit, if that was the
-	// character i+1 of the term: it may be swapped with the next one.
-	row string
-	// unread are the first bytes of a character that may be one of the term. Others are
-	// in the row from their first byte on, and skipped is the state after the next one
-	// of their bytes.
-	unread  string
-	skipped int
-	// next has, by the class of the next byte, or by the byte if some are unread, the next
-	// state plus one, 0 if it is not made yet. With a place for each byte the tables of a
-	// walk would take hundreds of kilobytes, and most states would be computed many times.
-	next []int32
+	term []rune
+	most uint8 // edits
+	// A state is a row of the table in which the edit distance of two words is computed.
+	// Its first half has the number of edits between what was read and the first i
+	// characters of the term, at most most+1. The second half has the same for what was
+	// read without its last character, plus one edit, if that was the character i+1 of the
+	// term: it may be swapped with the next one.
+	rows []string
+	ids  map[string]int // indices of rows
+	// By state, and then by where the next character is first in the term, plus one: the
+	// next state plus one, 0 if it is not made yet.
+	next [][]int32
 }
 
 const (
 	levenshteinDead  = 0
 	levenshteinStart = 1
-
-	// levenshteinOther is the last class of bytes that begin no character of the term. A
-	// class of these is the number of bytes that follow.
-	levenshteinOther = utf8.UTFMax - 1
 )
 
 func newLevenshtein(term []byte, most uint8) *levenshtein {
 	a := &levenshtein{term: []rune(string(term)), most: most, ids: make(map[string]int)}
-	for b := range a.classes {
-		a.classes[b] = uint8(continuations(byte(b)))
-	}
-	a.count = levenshteinOther + 1
-	for _, c := range a.term {
-		if b := string(c)[0]; !a.leads(b) {
-			a.classes[b] = uint8(a.count)
-			a.count++
-		}
-	}
 	row := bytes.Repeat([]byte{most + 1}, 2*(len(a.term)+1))
-	a.state(levenshteinState{row: string(row)}) // levenshteinDead
+	a.state(string(row)) // levenshteinDead
 	for i := range min(int(most), len(a.term)) + 1 {
 		row[i] = byte(i)
 	}
-	a.state(levenshteinState{row: string(row)}) // levenshteinStart
+	a.state(string(row)) // levenshteinStart
 	return a
 }
 
-// leads reports whether a character of the term begins with a byte.
-func (a *levenshtein) leads(b byte) bool { return a.classes[b] > levenshteinOther }
-
-// state returns the number of a state, which it makes if there is none.
-func (a *levenshtein) state(s levenshteinState) int {
-	key := s.row + s.unread
-	if s.skipped != 0 {
-		key = strconv.Itoa(s.skipped) // no row has digits
-	}
-	id, ok := a.ids[key]
+// state returns the state of a row, which it makes if there is none.
+func (a *levenshtein) state(row string) int {
+	id, ok := a.ids[row]
 	if !ok {
-		id = len(a.states)
-		a.ids[key] = id
-		a.states = append(a.states, s)
+		id = len(a.rows)
+		a.ids[row] = id
+		a.rows = append(a.rows, row)
+		a.next = append(a.next, make([]int32, len(a.term)+1))
 	}
 	return id
 }
 
-// accept returns the state after a byte, levenshteinDead if nothing that follows can
-// match.
-func (a *levenshtein) accept(state int, b byte) int {
-	s := &a.states[state]
-	if s.skipped != 0 {
-		return s.skipped
+// accept returns the state after the last byte of a text, levenshteinDead if nothing that
+// begins like that can match. In the middle of a character it is the state before that.
+func (a *levenshtein) accept(state int, text []byte) int {
+	c, size := utf8.DecodeLastRune(text)
+	if c == utf8.RuneError && size == 1 {
+		return state
 	}
-	class, count := a.classes[b], a.count
-	if s.unread != "" {
-		class, count = b, len(a.classes)
+	next := a.next[state]
+	at := 1 + slices.Index(a.term, c)
+	if next[at] == 0 {
+		next[at] = int32(a.state(a.follow(a.rows[state], c))) + 1
 	}
-	if s.next == nil {
-		s.next = make([]int32, count)
-	}
-	next := s.next
-	if next[class] == 0 {
-		next[class] = int32(a.after(*s, b)) + 1
-	}
-	return int(next[class]) - 1
+	return int(next[at]) - 1
 }
 
-func (a *levenshtein) after(s levenshteinState, b byte) int {
-	if s.unread == "" && !a.leads(b) {
-		id := a.state(levenshteinState{row: a.follow(s.row, -1)})
-		for range continuations(b) {
-			if id != levenshteinDead {
-				id = a.state(levenshteinState{row: a.states[id].row, skipped: id})
-			}
-		}
-		return id
-	}
-	s.next, s.unread = nil, s.unread+string([]byte{b})
-	for s.unread != "" && utf8.FullRuneInString(s.unread) {
-		c, size := utf8.DecodeRuneInString(s.unread)
-		s.row, s.unread = a.follow(s.row, c), s.unread[size:]
-	}
-	return a.state(s)
-}
-
-// continuations returns how many bytes follow the first one of a character.
-func continuations(first byte) int {
-	switch {
-	case first >= 0xf0:
-		return 3
-	case first >= 0xe0:
-		return 2
-	case first >= 0xc0:
-		return 1
-	}
-	return 0
-}
-
-// follow returns the row after a character, -1 for one that is not in the term.
+// follow returns the row after a character.
 func (a *levenshtein) follow(row string, c rune) string {
 	n := len(a.term) + 1
 	next := make([]byte, 2*n)
@@ -253,7 +182,4 @@ func (a *levenshtein) follow(row string, c rune) string {
 	return string(next)
 }
 
-func (a *levenshtein) matches(state int) bool {
-	s := &a.states[state]
-	return s.unread == "" && s.skipped == 0 && s.row[len(a.term)] <= a.most
-}
+func (a *levenshtein) matches(state int) bool { return a.rows[state][len(a.term)] <= a.most }
