@@ -19,7 +19,7 @@ import (
 // caller's to remove. Like everything that is read, the bytes it copies have matched their
 // checksums.
 func Merge(ctx context.Context, segments []*Segment, file *os.File) (*Segment, error) {
-	m := &merger{ctx: ctx, file: file, list: list{docs: roaring.New()}}
+	m := &merger{ctx: ctx, file: file, having: roaring.New()}
 	for _, s := range segments {
 		m.sources = append(m.sources, m.source(s))
 	}
@@ -38,10 +38,10 @@ type merger struct {
 	trimAt  uint64   // size of the output at which pages of the sources are unmapped again
 	lengths []uint32 // by document: tokens of the field
 
-	// The postings that are being read; each is used for one list after the other.
-	list     list
-	iterator roaring.ManyIntIterator
+	// The postings that are being read, and memory for them.
 	read     Postings
+	having   *roaring.Bitmap
+	iterator roaring.ManyIntIterator
 
 	err error // the first one; nothing is written after it
 }
@@ -202,10 +202,9 @@ func (m *merger) postings(f fieldSpec, having []*cursor) PostingsOffset {
 			}
 			continue
 		}
-		c.readLong(c.at, &m.list)
 		p := &m.read
-		*p = Postings{list: m.list, segment: c.Segment, deleted: c.deletedBits()}
-		p.iterate(&m.iterator)
+		*p = Postings{segment: c.Segment, deleted: c.deletedBits()}
+		p.read(c.at, m.having, &m.iterator)
 		for docs, freqs, lengths := p.NextBlock(); len(docs) > 0; docs, freqs, lengths = p.NextBlock() {
 			for i, doc := range docs {
 				number := c.numbers[doc]

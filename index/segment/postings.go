@@ -175,51 +175,6 @@ func (w *writer) largeBitmap(hits []hit, runs bool) {
 
 var errPostings = format.Damaged("postings")
 
-// list is the postings of one term.
-type list struct {
-	none        bool            // it has no documents
-	doc, length uint32          // of the only document, when docs is nil
-	docs        *roaring.Bitmap // refers to the mapped file: read only
-	body        *body
-	freqs       []byte // not checked yet; nil when there are none
-	freqsAt     uint64 // their address
-}
-
-// readList reads the postings at an offset, deleted documents included. The frequencies are checked only when they are decoded, because most
-// callers just count or filter.
-func (b *body) readList(at PostingsOffset) (l list) {
-	switch {
-	case at == 0:
-		l.none = true
-	case at.isOneHit():
-		l.doc, l.length = at.document(), at.length()
-	default:
-		l.docs = roaring.New()
-		b.readLong(at, &l)
-	}
-	return l
-}
-
-// readLong reads postings at an address into a list that has a bitmap, whose memory it
-// reuses.
-func (b *body) readLong(at PostingsOffset, l *list) {
-	l.body, l.freqs = b, nil
-	freqs, bitmap := b.listParts(at)
-	b.readBitmap(bitmap, l.docs)
-	if freqs == 0 {
-		return
-	}
-	chunks, next := b.uvarint(freqs)
-	var end uint64
-	for ; chunks > 0; chunks-- {
-		end, next = b.uvarint(next)
-	}
-	if end > uint64(len(b.data))-next {
-		panic(errPostings)
-	}
-	l.freqs, l.freqsAt = b.data[next:next+end], next
-}
-
 // place is the address and the size of some bytes.
 type place struct{ at, size uint64 }
 
@@ -298,17 +253,35 @@ func (s *Segment) PostingsAt(at PostingsOffset) (p Postings, err error) {
 	return s.postingsAt(at), nil
 }
 
-func (s *Segment) postingsAt(at PostingsOffset) Postings { return newPostings(s.readList(at), s) }
+func (s *Segment) postingsAt(at PostingsOffset) Postings {
+	p := Postings{segment: s, deleted: s.deletedBits()}
+	switch {
+	case at == 0:
+	case !at.isOneHit():
+		p.read(at, roaring.New(), new(roaring.ManyIntIterator))
+	case s.isLive(at.document()):
+		p.only, p.have = [3]uint32{at.document(), 1, at.length()}, 1 // without a block
+	}
+	return p
+}
+
+func (s *Segment) isLive(doc uint32) bool {
+	return int(doc) < s.length && (s.deleted == nil || !s.deleted.Contains(doc))
+}
 
 // CountAt returns the number of live documents that have the term with these
 // postings.
 func (s *Segment) CountAt(at PostingsOffset) (n int, err error) {
 	defer format.Contain(format.Guard(), "count documents", &err)
-	if at != 0 && s.deleted == nil && !at.isOneHit() {
+	switch {
+	case at == 0, at.isOneHit() && !s.isLive(at.document()):
+		return 0, nil
+	case at.isOneHit(), s.deleted == nil:
 		return s.countPostings(at), nil
 	}
-	p := s.postingsAt(at)
-	return p.count(), nil
+	var docs roaring.Bitmap
+	s.readDocuments(at, &docs)
+	return int(docs.GetCardinality() - docs.AndCardinality(s.deleted)), nil
 }
 
 // Postings are the live documents that have a term, in ascending order. They are
@@ -316,9 +289,8 @@ func (s *Segment) CountAt(at PostingsOffset) (n int, err error) {
 type Postings struct {
 	next, have int // in block
 	block      *postingsBlock
-	list       list
 	docs       roaring.ManyIntIterable // nil at the end
-	freqs      []byte                  // of the documents after those in block; not checked yet
+	freqs      []byte                  // of the documents after those in block; not checked yet; nil when there are none
 	freqsAt    uint64                  // their address
 	segment    *Segment
 	deleted    []uint64  // of the segment
@@ -334,39 +306,28 @@ type postingsBlock struct {
 
 var postingsBlocks = sync.Pool{New: func() any { return new(postingsBlock) }}
 
-func newPostings(l list, s *Segment) Postings {
-	p := Postings{list: l, segment: s, deleted: s.deletedBits()}
-	switch {
-	case l.docs != nil:
-		p.iterate(new(roaring.ManyIntIterator))
-	case !l.none:
-		p.only, p.have = [3]uint32{l.doc, 1, l.length}, p.count() // without a block
-	}
-	return p
-}
-
-// iterate makes Postings read the documents of their list with an iterator.
-func (p *Postings) iterate(docs *roaring.ManyIntIterator) {
-	docs.Initialize(p.list.docs)
+// read begins with the postings at an address, deleted documents included. It uses the memory
+// of a bitmap, which then refers to the mapped file and must not be changed, and of an
+// iterator. The frequencies are checked only when they are decoded, because most callers just
+// filter.
+func (p *Postings) read(at PostingsOffset, bitmap *roaring.Bitmap, docs *roaring.ManyIntIterator) {
+	b := &p.segment.body
+	freqs, place := b.listParts(at)
+	b.readBitmap(place, bitmap)
+	docs.Initialize(bitmap)
 	p.docs = docs
-	p.freqs, p.freqsAt = p.list.freqs, p.list.freqsAt
-}
-
-// count returns the number of postings. Callers contain faults.
-func (p *Postings) count() int {
-	switch l := &p.list; {
-	case l.none:
-		return 0
-	case l.docs == nil:
-		if int(l.doc) >= p.segment.length || p.deleted != nil && p.deleted[l.doc/64]>>(l.doc%64)&1 != 0 {
-			return 0
-		}
-		return 1
-	case p.deleted != nil:
-		return int(l.docs.GetCardinality() - l.docs.AndCardinality(p.segment.deleted))
-	default:
-		return int(l.docs.GetCardinality())
+	if freqs == 0 {
+		return
 	}
+	chunks, next := b.uvarint(freqs)
+	var end uint64
+	for ; chunks > 0; chunks-- {
+		end, next = b.uvarint(next)
+	}
+	if end > uint64(len(b.data))-next {
+		panic(errPostings)
+	}
+	p.freqs, p.freqsAt = b.data[next:next+end], next
 }
 
 // Next returns the next document, how often it has the term, and how many tokens
@@ -496,6 +457,6 @@ func (p *Postings) decodeFreqs(n int) {
 		at = int(next)
 		b.freqs[i&255], b.lengths[i&255] = uint32(freq), uint32(length)
 	}
-	p.list.body.check(p.freqsAt, p.freqsAt+uint64(at))
+	p.segment.body.check(p.freqsAt, p.freqsAt+uint64(at))
 	p.freqs, p.freqsAt = data[at:], p.freqsAt+uint64(at)
 }

@@ -56,17 +56,18 @@ func TestPostingsOfList(t *testing.T) {
 			t.Errorf("countPostings of %d = %d", n, got)
 		}
 		for _, every := range []int{0, 1, 2, 5} { // which are deleted
-			s := &Segment{length: 3*n + 1}
+			s := &Segment{file: &file{body: inMemory(data)}, length: 3*n + 1}
 			if every > 0 {
 				s.deleted = roaring.New()
 				for i := 0; i < n; i += every {
 					s.deleted.Add(docs[i])
 				}
 			}
-			l := bodyOf(data).readList(at)
-			p := newPostings(l, s)
-			want := p.count()
-			got := 0
+			want, err := s.CountAt(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, got := s.postingsAt(at), 0
 			for i := range n {
 				if every > 0 && i%every == 0 {
 					continue
@@ -80,11 +81,10 @@ func TestPostingsOfList(t *testing.T) {
 			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
 				t.Errorf("%d postings, count = %d, then %t, %v", got, want, ok, p.Err())
 			}
-			checkBlocks(t, l, s)
+			checkBlocks(t, at, s)
 		}
 		// A document number that the segment cannot have.
-		l := bodyOf(data).readList(at)
-		p := newPostings(l, &Segment{length: int(docs[n-1])})
+		p := (&Segment{file: &file{body: inMemory(data)}, length: int(docs[n-1])}).postingsAt(at)
 		for ok := true; ok; _, _, _, ok = p.Next() {
 		}
 		if p.Err() == nil {
@@ -94,9 +94,9 @@ func TestPostingsOfList(t *testing.T) {
 }
 
 // checkBlocks compares NextBlock with Next, also after some calls of Next.
-func checkBlocks(t *testing.T, l list, s *Segment) {
+func checkBlocks(t *testing.T, at PostingsOffset, s *Segment) {
 	t.Helper()
-	one, many := newPostings(l, s), newPostings(l, s)
+	one, many := s.postingsAt(at), s.postingsAt(at)
 	one.Next()
 	many.Next()
 	for {
@@ -222,7 +222,7 @@ func TestMark(t *testing.T) {
 }
 
 func TestBlockOfOne(t *testing.T) {
-	p := newPostings(list{doc: 3, length: 7}, &Segment{length: 4})
+	p := (&Segment{length: 4}).postingsAt(oneHit(3, 7))
 	docs, freqs, lengths := p.NextBlock()
 	if len(docs) != 1 || docs[0] != 3 || freqs[0] != 1 || lengths[0] != 7 {
 		t.Errorf("NextBlock: %v %v %v", docs, freqs, lengths)
@@ -255,11 +255,10 @@ func FuzzPostings(f *testing.F) {
 			bodyOf(data).readDocuments(at, &docs)
 			eachRun(&docs, func(uint32, uint32) {})
 		})
-		var l list
-		if contained(func() { l = bodyOf(data).readList(at) }) != nil {
+		p, err := s.PostingsAt(at)
+		if err != nil {
 			return
 		}
-		p := newPostings(l, s)
 		for {
 			doc, _, _, ok := p.Next()
 			if !ok {

@@ -188,8 +188,9 @@ func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) er
 		if at.isOneHit() {
 			return visit(id, at.document())
 		}
-		l := s.readList(at)
-		for it := l.docs.Iterator(); it.HasNext(); {
+		var docs roaring.Bitmap
+		s.readDocuments(at, &docs)
+		for it := docs.Iterator(); it.HasNext(); {
 			if err := visit(id, it.Next()); err != nil {
 				return err
 			}
