@@ -77,26 +77,17 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 // duplicates reads the possible duplicates of segments of the generation, or nil if they are
 // not known.
 func (g *generation) duplicates(segments []*segment.Segment) (list []segment.Duplicates) {
-	_ = g.withDuplicates(func(b []byte) error {
-		list = decodeDuplicates(b, segments)
-		return nil
-	})
-	return list
-}
-
-// withDuplicates calls a function with the bytes of the file copies, if they are as they
-// were written. They are valid until it returns.
-func (g *generation) withDuplicates(use func(b []byte) error) (err error) {
 	b, unmap, err := segment.Map(filepath.Join(g.path, duplicatesName))
-	defer func() { err = errors.Join(err, unmap()) }()
+	defer func() {
+		if err != nil || unmap() != nil {
+			list = nil
+		}
+	}()
 	defer format.Contain(format.Guard(), "read which entries are copies", &err)
-	switch {
-	case err != nil:
-		return err
-	case len(b) < duplicatesHead, string(b[:8]) != duplicatesMagic, binary.LittleEndian.Uint64(b[8:]) != xxhash.Sum64(b[16:]):
-		return format.Damaged("%s of generation %d", duplicatesName, g.Number)
+	if err != nil || len(b) < duplicatesHead || string(b[:8]) != duplicatesMagic || binary.LittleEndian.Uint64(b[8:]) != xxhash.Sum64(b[16:]) {
+		return nil
 	}
-	return use(b)
+	return decodeDuplicates(b, segments)
 }
 
 // decodeDuplicates returns the possible duplicates of segments from the bytes of a file, nil
@@ -120,7 +111,10 @@ func decodeDuplicates(b []byte, segments []*segment.Segment) []segment.Duplicate
 	}
 	rows := make([]duplicatesRow, count)
 	take(rows)
-	list := noDuplicates(segments)
+	list := make([]segment.Duplicates, len(segments))
+	for i, s := range segments {
+		list[i] = segment.NewDuplicates(s.Len(), 0)
+	}
 	for _, row := range rows {
 		size := (int(row.Documents)+63)/64*8 + int(row.Marked)*12 + int(row.Files)*4
 		if size > len(b) {
@@ -148,50 +142,18 @@ func decodeDuplicates(b []byte, segments []*segment.Segment) []segment.Duplicate
 	return list
 }
 
-func noDuplicates(segments []*segment.Segment) []segment.Duplicates {
-	list := make([]segment.Duplicates, len(segments))
-	for i, s := range segments {
-		list[i] = segment.NewDuplicates(s.Len(), 0)
-	}
-	return list
-}
-
-// duplicateFinder finds the possible duplicates among the documents of segments.
-type duplicateFinder struct {
-	segments []*segment.Segment
-	known    func() []segment.Duplicates // what is known of the segments that are not new
-	isNew    []bool                      // by segment
-	found    []segment.Duplicates        // by segment; nil while nothing more than what is known is marked
-}
-
-// newFinder returns a finder for segments that are all new.
-func newFinder(segments []*segment.Segment) *duplicateFinder {
-	return &duplicateFinder{
-		segments: segments, isNew: slices.Repeat([]bool{true}, len(segments)),
-		known: func() []segment.Duplicates { return noDuplicates(segments) },
-	}
-}
-
-// all returns what is known and what was found.
-func (f *duplicateFinder) all() []segment.Duplicates {
-	if f.found == nil {
-		f.found = f.known()
-	}
-	return f.found
-}
-
 // lookUpCost is the time to look up a hash in a segment, divided by the time to read one.
 const lookUpCost = 16
 
-// inherit takes over what is known of the segments that the previous generation also has,
-// if looking up the hashes of new segments in them costs less than reading all hashes. b is
-// the file of that generation. It reports whether it did.
-func (f *duplicateFinder) inherit(g, before *generation, b []byte) bool {
+// duplicatesBefore returns what the generation before knows of these segments of a generation,
+// nothing for new ones. It returns nil if that is damaged, or if looking up the hashes of new
+// segments in the others costs more than reading all hashes.
+func (g *generation) duplicatesBefore(before *generation, segments []*segment.Segment) []segment.Duplicates {
 	listed := before.segments()
-	isNew := make([]bool, len(f.segments))
+	isNew := make([]bool, len(segments))
 	added, stay, documents := 0, 0, 0
 	for i, l := range g.segments() {
-		n := f.segments[i].Len()
+		n := segments[i].Len()
 		documents += n
 		if isNew[i] = !slices.Contains(listed, l); isNew[i] {
 			added += n
@@ -200,23 +162,29 @@ func (f *duplicateFinder) inherit(g, before *generation, b []byte) bool {
 		}
 	}
 	if added*stay*lookUpCost > documents {
-		return false
+		return nil
 	}
-	f.isNew, f.known = isNew, func() []segment.Duplicates {
-		list := decodeDuplicates(b, f.segments)
-		if list == nil {
-			panic(format.Damaged("%s of generation %d", duplicatesName, before.Number))
+	list := before.duplicates(segments)
+	for i := range list {
+		if isNew[i] {
+			list[i] = segment.Duplicates{}
 		}
-		return list
 	}
-	return true
+	return list
 }
 
-// find marks the documents of new segments that have duplicates, and those duplicates.
-func (f *duplicateFinder) find() error {
-	hashes, all, err := f.readNew()
-	if err != nil {
-		return err
+// markDuplicates marks the documents of new segments that have duplicates, and those
+// duplicates. list has what is known of each segment, nothing for new ones. It reports whether
+// it marked any.
+func markDuplicates(segments []*segment.Segment, list []segment.Duplicates) (marked bool, err error) {
+	hashes := make([][]uint64, len(segments)) // of the documents of new ones
+	var all []uint64
+	for i, s := range segments {
+		if list[i].Bits == nil {
+			if hashes[i], all, err = readHashes(s, all); err != nil {
+				return false, err
+			}
+		}
 	}
 	slices.Sort(all)
 	repeated := make(map[uint64]bool)
@@ -226,95 +194,85 @@ func (f *duplicateFinder) find() error {
 		}
 	}
 	all = slices.Compact(all)
-	for i, s := range f.segments {
-		if f.isNew[i] {
+	for i, s := range segments {
+		if hashes[i] != nil {
 			continue
 		}
 		for _, h := range all {
-			if err := f.markOld(i, h, repeated); err != nil {
-				return err
+			if err := markOld(s, &list[i], h, repeated); err != nil {
+				return false, err
 			}
 		}
 		s.Trim()
 	}
-	if len(repeated) == 0 {
-		return nil
-	}
-	for i := range f.segments {
-		if f.isNew[i] {
-			if err := f.markNew(i, hashes[i], repeated); err != nil {
-				return err
+	for i, s := range segments {
+		if hashes[i] != nil {
+			if list[i], err = duplicatesOf(s, hashes[i], repeated); err != nil {
+				return false, err
 			}
 		}
 	}
-	return nil
+	return len(repeated) > 0, nil
 }
 
-// readNew returns the hashes of the documents of each new segment, 0 where there is none,
-// and those of the entries of all these segments.
-func (f *duplicateFinder) readNew() (hashes [][]uint64, entries []uint64, err error) {
-	hashes = make([][]uint64, len(f.segments))
-	for i, s := range f.segments {
-		if !f.isNew[i] {
+// readHashes returns the hashes of the documents of a segment, 0 where there is none, and
+// appends those of its entries.
+func readHashes(s *segment.Segment, entries []uint64) (hashes, _ []uint64, err error) {
+	defer s.Trim()
+	docs := make([]uint32, s.Len())
+	for i := range docs {
+		docs[i] = uint32(i)
+	}
+	hashes = make([]uint64, s.Len())
+	if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[doc] = hash }); err != nil {
+		return nil, nil, err
+	}
+	for doc, h := range hashes {
+		if h == 0 {
 			continue
 		}
-		docs := make([]uint32, s.Len())
-		for k := range docs {
-			docs[k] = uint32(k)
-		}
-		hashes[i] = make([]uint64, s.Len())
-		if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[i][doc] = hash }); err != nil {
+		if same, err := sameEntry(s, hashes, doc); err != nil {
 			return nil, nil, err
+		} else if !same {
+			entries = append(entries, h)
 		}
-		for doc, h := range hashes[i] {
-			if h == 0 {
-				continue
-			}
-			if same, err := sameEntry(s, hashes[i], doc); err != nil {
-				return nil, nil, err
-			} else if !same {
-				entries = append(entries, h)
-			}
-		}
-		s.Trim()
 	}
 	return hashes, entries, nil
 }
 
-// markNew marks the documents of a new segment that have a repeated hash.
-func (f *duplicateFinder) markNew(i int, hashes []uint64, repeated map[uint64]bool) error {
+// duplicatesOf returns the documents of a new segment that have a repeated hash.
+func duplicatesOf(s *segment.Segment, hashes []uint64, repeated map[uint64]bool) (segment.Duplicates, error) {
 	d := segment.NewDuplicates(len(hashes), 0)
 	for doc, h := range hashes {
 		if !repeated[h] {
 			continue
 		}
-		id, err := f.segments[i].ID(uint32(doc))
+		id, err := s.ID(uint32(doc))
 		if err != nil {
-			return err
+			return d, err
 		}
 		d.Bits[doc/64] |= 1 << (doc % 64)
 		d.Hashes, d.Parts, d.Files = append(d.Hashes, h), append(d.Parts, uint32(id.Part)), append(d.Files, id.File)
 	}
 	slices.Sort(d.Files)
 	d.Files = slices.Compact(d.Files)
-	f.all()[i] = d
-	return nil
+	return d, nil
 }
 
 // markOld marks the documents of an old segment that have the hash of a new entry,
 // and adds the hash to repeated if there are any.
-func (f *duplicateFinder) markOld(i int, hash uint64, repeated map[uint64]bool) error {
-	p, err := f.segments[i].Postings(segment.FieldEntryHash, []byte(segment.EntryHashTerm(hash)))
+func markOld(s *segment.Segment, d *segment.Duplicates, hash uint64, repeated map[uint64]bool) error {
+	p, err := s.Postings(segment.FieldEntryHash, []byte(segment.EntryHashTerm(hash)))
 	if err != nil {
 		return err
 	}
 	for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
 		repeated[hash] = true
-		id, err := f.segments[i].ID(doc)
+		id, err := s.ID(doc)
 		if err != nil {
 			return err
 		}
-		f.all()[i].Mark(doc, hash, id)
+		d.Mark(doc, hash, id)
 	}
 	return p.Err()
 }

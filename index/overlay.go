@@ -49,7 +49,7 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		with.table = with.table.With(nil, func(uint32) bool { return false }, 0)
 	}
 	with.segments = append(with.segments, added...)
-	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })
+	segment.Share(with.segments, with.findDuplicates)
 	return with, nil
 }
 
@@ -64,27 +64,29 @@ func (r *Reader) change(b *Batch) error {
 	return err
 }
 
-// duplicatesWith finds the possible duplicates of the reader's segments, based on those
-// of the generation below it. It returns nil if these are not known.
-func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
-	known := below.generation.duplicates(below.segments)
-	if len(below.segments) > 0 && known == nil {
-		return nil
-	}
-	f := newFinder(make([]*segment.Segment, len(r.segments)))
-	list := make([]segment.Duplicates, len(r.segments))
+// findDuplicates finds the possible duplicates of the reader's segments, based on those of the
+// generation below what is in memory. It returns nil if these are not known.
+func (r *Reader) findDuplicates() []segment.Duplicates {
+	segments := make([]*segment.Segment, len(r.segments))
 	for i, s := range r.segments {
-		// Not the segment itself, which asks for its duplicates.
-		f.segments[i] = s.Reference(s.Deleted())
-		defer f.segments[i].Close()
-		list[i] = segment.NewDuplicates(s.Len(), 0)
-		if k := slices.IndexFunc(below.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }); k >= 0 {
-			list[i], f.isNew[i] = known[k], false
+		segments[i] = s.Reference(s.Deleted()) // not the segment itself, which asks for its duplicates
+		defer segments[i].Close()
+	}
+	onDisk := func(s *segment.Segment) bool { return s.Path() != "" }
+	list := r.generation.duplicates(segments)
+	if list == nil {
+		if slices.ContainsFunc(segments, onDisk) {
+			return nil
+		}
+		list = make([]segment.Duplicates, len(segments))
+	}
+	for i, s := range segments {
+		if !onDisk(s) {
+			list[i] = segment.Duplicates{}
 		}
 	}
-	f.known = func() []segment.Duplicates { return list }
-	if f.find() != nil {
+	if _, err := markDuplicates(segments, list); err != nil {
 		return nil
 	}
-	return f.all()
+	return list
 }

@@ -81,35 +81,23 @@ func (w *Writer) publish() error {
 // last one that was published, nil for none, unless more is to be marked.
 func (w *Writer) addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
 	defer format.Contain(format.Guard(), "look for copies", &err)
-	name := path.Join(g.name(), duplicatesName)
+	var known []segment.Duplicates
 	if before != nil {
-		f := newFinder(segments)
-		inherited := false
-		err := before.withDuplicates(func(b []byte) error {
-			if inherited = f.inherit(g, before, b); !inherited {
-				return nil
-			}
-			if err := f.find(); err != nil {
-				return err
-			}
-			if f.found == nil && w.link(path.Join(before.name(), duplicatesName), name) == nil {
-				return nil
-			}
-			return w.writeDuplicates(name, f)
-		})
-		if inherited && !errors.Is(err, ErrDamaged) {
-			return err
-		}
+		known = g.duplicatesBefore(before, segments)
 	}
-	f := newFinder(segments)
-	if err := f.find(); err != nil {
+	list := known
+	if known == nil {
+		list = make([]segment.Duplicates, len(segments))
+	}
+	marked, err := markDuplicates(segments, list)
+	if err != nil {
 		return err
 	}
-	return w.writeDuplicates(name, f)
-}
-
-func (w *Writer) writeDuplicates(name string, f *duplicateFinder) error {
-	file, err := w.create(name, encodeDuplicates(f.segments, f.all()))
+	name := path.Join(g.name(), duplicatesName)
+	if known != nil && !marked && w.link(path.Join(before.name(), duplicatesName), name) == nil {
+		return nil
+	}
+	file, err := w.create(name, encodeDuplicates(segments, list))
 	if err != nil {
 		return err
 	}
