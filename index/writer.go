@@ -189,16 +189,16 @@ func (w *Writer) Empty() bool { return w.Table().Len() == 0 }
 // no record.
 func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	err = w.reading(func(segments []*segment.Segment) error {
-		records, err := recordsToContinue(segments, []uint32{file}, w.EarlierFacts)
+		records, err := recordsToContinue(segments, []uint32{file}, w.earlierFacts)
 		r = records[file]
 		return err
 	})
 	return r, err
 }
 
-// EarlierFacts returns a piece of the facts of a file as of the last commit. The record to
+// earlierFacts returns a piece of the facts of a file as of the last commit. The record to
 // continue reads earlier pieces from the writer that returned it, while that is open.
-func (w *Writer) EarlierFacts(file uint32, piece int) (f *session.Facts, err error) {
+func (w *Writer) earlierFacts(file uint32, piece int) (f *session.Facts, err error) {
 	err = w.reading(func(segments []*segment.Segment) error {
 		f, err = earlierFacts(segments, file, piece)
 		return err

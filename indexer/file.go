@@ -400,7 +400,7 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 	}
 	r.worker.batch.Put(r.rec, full)
 	if whole {
-		r.worker.growing.keep(&growingFile{r.rec, r.proved}, r.unproved)
+		r.worker.growing.note(&r.rec.Summary, r.proved, r.unproved)
 	}
 	return nil
 }
@@ -421,13 +421,13 @@ func (r *fileRead) begin() error {
 		}
 	}
 	if s.Change == Grown {
-		rec, err := r.known()
+		rec, err := w.target.RecordToContinue(s.Known.File)
 		if err != nil {
 			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
 		s.Change, s.Reason = Rewritten, noRecord
 		if rec != nil {
-			same := r.unproved
+			same := r.isProved()
 			if !same {
 				if same, err = sameBlocks(r.file, rec); err != nil {
 					return w.cannotRead(s, err)
@@ -523,22 +523,20 @@ func (r *fileRead) overwritten(rec *session.Record) bool {
 	return true
 }
 
-// known returns the record to continue from; nil if there is none.
-func (r *fileRead) known() (*session.Record, error) {
-	f, s := r.worker.growing.take(r.step.Known), r.step
-	if f == nil {
-		return r.worker.target.RecordToContinue(s.Known.File)
+// isProved reports whether the bytes before the checkpoint need not be hashed now.
+func (r *fileRead) isProved() bool {
+	f, known := &r.step.File, r.step.Known
+	at, ok := r.worker.growing.proved(known, r.now)
+	if r.unproved = ok && f.Inode != 0 && f.Inode == known.Inode && !r.file.Packed() && !known.Packed; r.unproved {
+		r.proved = at
 	}
-	if r.unproved = s.File.Inode != 0 && s.File.Inode == s.Known.Inode && !r.file.Packed() && !s.Known.Packed && !r.now.Before(f.proved) && r.now.Before(f.due()); r.unproved {
-		r.proved = f.proved
-	}
-	return f.record, nil
+	return r.unproved
 }
 
 // spoilt records that a file is damaged of which all was indexed. Its documents stay: half a
 // file never replaces a whole one.
 func (r *fileRead) spoilt() error {
-	rec, err := r.known()
+	rec, err := r.worker.target.RecordToContinue(r.step.Known.File)
 	if err != nil {
 		return fmt.Errorf("read the session record of %s: %w", r.step.File.Path, err)
 	}

@@ -39,7 +39,7 @@ func TestLongFileThatGrows(t *testing.T) {
 		now := time.Now().Add(time.Hour)
 		o.Now = func() time.Time { return now }
 		k := keeper{Options: o}
-		k.growing = &growing{unproved: make(map[string]time.Time)}
+		k.growing = &growing{proofs: make(map[string]proof)}
 		defer k.release()
 		// pass updates the index as a watcher does, and says what happened to the file.
 		pass := func() Step {

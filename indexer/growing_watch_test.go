@@ -47,7 +47,7 @@ func newLongSession(t *testing.T) *longSession {
 	s.w.notifier = noEvents{}
 	s.w.presence = presence{dir: o.Dir, state: Watcher{PID: 1, Started: s.now, IndexSchema: index.SchemaVersion}}
 	s.w.keeper = keeper{Options: o.Options}
-	s.w.keeper.growing = &growing{unproved: make(map[string]time.Time)}
+	s.w.keeper.growing = &growing{proofs: make(map[string]proof)}
 	t.Cleanup(func() {
 		if err := errors.Join(s.w.keeper.release(), s.w.presence.leave()); err != nil {
 			t.Error(err)
@@ -170,7 +170,7 @@ func TestEditBeforeTheProof(t *testing.T) {
 		t.Errorf("an edit: a command finds %v, lag %+v, %v", res.Changes, res.Lag, err)
 	}
 
-	// The record that the watcher keeps is not that of the index any more.
+	// What the watcher knows of the file is not what the index has any more.
 	s.add(userMessage)
 	s.reports(Grown)
 	if !s.confirms() {
@@ -194,7 +194,6 @@ func TestEditBeforeTheProof(t *testing.T) {
 // A watcher that released its writer still finds the call of a result that is appended.
 func TestResultOfAnEarlyCall(t *testing.T) {
 	s := newLongSession(t)
-	s.w.keeper.growing.forget() // the facts of a longer session
 	s.add(userMessage)
 	s.reports(Grown)
 	if err := s.w.keeper.release(); err != nil {

@@ -283,7 +283,6 @@ type keeper struct {
 	Options
 	writer     *index.Writer // nil if released
 	bulk       bool          // the last update was large
-	left       index.ID      // the last commit when the writer was released
 	generation index.ID      // the last published one
 	skipped    int           // malformed pieces of lines in it
 }
@@ -298,7 +297,6 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 			return nil, err
 		}
 		k.writer = writer
-		k.growing.resume(writer, k.left)
 	} else {
 		k.merge()
 	}
@@ -321,9 +319,6 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		err = k.writer.Compact(ctx)
 	}
 	failed := cmp.Or(err, publishErr)
-	if failed != nil {
-		k.growing.forget()
-	}
 	if k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
 		// Later updates merge in proportion to their own size.
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
@@ -370,7 +365,7 @@ func (k *keeper) release() error {
 	}
 	k.merge()
 	writer := k.writer
-	k.writer, k.left = nil, writer.Head()
+	k.writer = nil
 	return writer.Close()
 }
 

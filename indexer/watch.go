@@ -110,7 +110,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 		return err
 	}
 	w.keeper = keeper{Options: o.Options}
-	w.keeper.growing = &growing{unproved: make(map[string]time.Time)}
+	w.keeper.growing = &growing{proofs: make(map[string]proof)}
 	w.keeper.Progress = w.progress
 	defer w.keeper.release()
 

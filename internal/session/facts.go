@@ -247,8 +247,6 @@ func (f *Facts) Continue(left int, earlier func(piece int) (*Facts, error)) {
 	f.Stored()
 }
 
-func (f *Facts) ReadFrom(earlier func(piece int) (*Facts, error)) { f.earlier = earlier }
-
 // Err returns the error of reading an earlier piece. What was added since may be wrong.
 func (f *Facts) Err() error { return f.err }
 
