@@ -159,10 +159,10 @@ func fragmentBounds(line string, start, end int) (lo, hi int) {
 		} else if i := strings.LastIndexByte(line[least:lo], ' '); i >= 0 {
 			lo = least + i + 1
 		} else {
-			for lo < near && !isBoundary(line, lo) {
+			for lo < near && !IsBoundary(line, lo) {
 				lo++
 			}
-			for lo > 0 && !isBoundary(line, lo) {
+			for lo > 0 && !IsBoundary(line, lo) {
 				lo--
 			}
 		}
@@ -172,10 +172,10 @@ func fragmentBounds(line string, start, end int) (lo, hi int) {
 		if i := strings.LastIndexByte(line[near:hi+1], ' '); i >= 0 {
 			hi = near + i
 		} else {
-			for hi > near && !isBoundary(line, hi) {
+			for hi > near && !IsBoundary(line, hi) {
 				hi--
 			}
-			for hi < len(line) && !isBoundary(line, hi) {
+			for hi < len(line) && !IsBoundary(line, hi) {
 				hi++
 			}
 		}
@@ -183,9 +183,9 @@ func fragmentBounds(line string, start, end int) (lo, hi int) {
 	return lo, hi
 }
 
-// isBoundary reports whether a line may be cut before offset i: no grapheme cluster,
+// IsBoundary reports whether a line may be cut before offset i: no grapheme cluster,
 // which is what people see as one character, reaches across it.
-func isBoundary(line string, i int) bool {
+func IsBoundary(line string, i int) bool {
 	if i <= 0 || i >= len(line) {
 		return true
 	}

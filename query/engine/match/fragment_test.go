@@ -10,8 +10,8 @@ func TestIsBoundary(t *testing.T) {
 		text := "a" + cluster + cluster + "b"
 		for i := range len(text) + 1 {
 			want := i <= 1 || i == 1+len(cluster) || i >= 1+2*len(cluster)
-			if got := isBoundary(text, i); got != want {
-				t.Errorf("isBoundary(%q, %d) = %t, want %t", text, i, got, want)
+			if got := IsBoundary(text, i); got != want {
+				t.Errorf("IsBoundary(%q, %d) = %t, want %t", text, i, got, want)
 			}
 		}
 	}

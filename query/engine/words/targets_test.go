@@ -3,13 +3,13 @@ package words
 import (
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"pigrep/index/analysis"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/match"
 )
@@ -104,7 +104,7 @@ func TestFragmentProperties(t *testing.T) {
 		h := match.NewFinder(planFor(t, query).Targets())
 		matches, _ := h.Find([]byte(text))
 		f := match.NewFragment([]byte(text), matches)
-		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || match.IsDirectionMark(r) || r == '\u2028' }) {
+		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, terminal.Hidden) {
 			rt.Fatalf("fragment %q has characters that it must not have", f.Text)
 		}
 		if len(f.Text) > match.FragmentBytes+2*match.WordSlack+len("…  …") {
@@ -116,14 +116,13 @@ func TestFragmentProperties(t *testing.T) {
 				rt.Fatalf("spans %v of %d bytes", f.Spans, len(f.Text))
 			}
 			last = s[1]
-			if !match.IsBoundary([]byte(f.Text), s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
+			if !match.IsBoundary(f.Text, s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
 				rt.Fatalf("span %v of %q begins inside a character", s, f.Text)
 			}
 			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
 			same := false
 			for _, m := range matches {
-				clean, _ := new(match.LineBuffer).Flatten([]byte(text[m.Start:m.End]))
-				whole := strings.Join(strings.Fields(analysis.Fold(string(clean))), " ")
+				whole := strings.Join(strings.Fields(analysis.Fold(terminal.Clean(text[m.Start:m.End]))), " ")
 				same = same || whole == span || m.End-m.Start > match.FragmentBytes-match.WordSlack && strings.Contains(whole, span)
 			}
 			if !same {
