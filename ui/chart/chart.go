@@ -342,23 +342,19 @@ func filled(list []string) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	first, form := parsePeriod(list[0])
+	at, form := parsePeriod(list[0])
 	last, _ := parsePeriod(list[len(list)-1])
-	if first.IsZero() || last.IsZero() {
+	if form == "" || last.Start.IsZero() {
 		return list
 	}
 	var all []string
-	for t := first; !t.After(last); t = nextPeriod(t, form) {
-		if all = append(all, periodOf(t, form)); len(all) > mostPeriods {
+	for !at.Start.After(last.Start) {
+		if all = append(all, periodOf(at.Start, form)); len(all) > mostPeriods {
 			return list
 		}
+		at, _ = parsePeriod(periodOf(at.End.Add(1), form))
 	}
 	return all
-}
-
-func nextPeriod(t time.Time, form string) time.Time {
-	step := map[string]struct{ months, days int }{"day": {0, 1}, "week": {0, 7}, "month": {1, 0}}[form]
-	return t.AddDate(0, step.months, step.days)
 }
 
 // periodOf is the name of the period that begins on a day.
@@ -475,53 +471,53 @@ const (
 
 // shortLabel is a label below an axis, with the year where it begins. A week is its Monday.
 func shortLabel(label, before string) string {
-	t, form := parsePeriod(label)
-	if t.IsZero() {
-		return label
-	}
+	span, form := parsePeriod(label)
 	other, _ := parsePeriod(before)
+	sameYear := span.Start.Year() == other.Start.Year()
 	switch {
-	case form == "month" && t.Year() != other.Year():
-		return t.Format(monthForm)
+	case form == "":
+		return label
+	case form == "month" && sameYear:
+		return span.Start.Format("Jan")
 	case form == "month":
-		return t.Format("Jan")
-	case t.Year() != other.Year():
-		return t.Format(dateForm)
+		return span.Start.Format(monthForm)
+	case sameYear:
+		return span.Start.Format(dayForm)
 	}
-	return t.Format(dayForm)
+	return span.Start.Format(dateForm)
 }
 
 // longLabel is a label that is read alone.
 func longLabel(label string) string {
-	switch t, form := parsePeriod(label); form {
+	switch span, form := parsePeriod(label); form {
 	case "day":
-		return t.Format(dateForm)
+		return span.Start.Format(dateForm)
 	case "week":
-		return "week of " + t.Format(dateForm)
+		return "week of " + span.Start.Format(dateForm)
 	case "month":
-		return t.Format(monthForm)
+		return span.Start.Format(monthForm)
 	}
 	return clean(label)
 }
 
-// parsePeriod returns the first day of a period, and whether it is a day, week or month;
-// the zero time for any other label.
-func parsePeriod(label string) (time.Time, string) {
+// parsePeriod returns the time of a period, and whether it is a day, week or month; "" for any
+// other label.
+func parsePeriod(label string) (timespec.Span, string) {
 	form, known := map[int]string{len("2006-01-02"): "day", len("2006-W01"): "week", len("2006-01"): "month"}[len(label)]
 	if known {
 		if span, err := timespec.Parse(label, time.Time{}); err == nil && periodOf(span.Start, form) == label {
-			return span.Start, form
+			return span, form
 		}
 	}
-	return time.Time{}, ""
+	return timespec.Span{}, ""
 }
 
 // Span returns the first day of a period and the day after its last; zero times for any
 // other label.
 func Span(label string) (first, end time.Time) {
-	first, form := parsePeriod(label)
-	if first.IsZero() {
-		return first, first
+	span, form := parsePeriod(label)
+	if form == "" {
+		return first, end
 	}
-	return first, nextPeriod(first, form)
+	return span.Start, span.End.Add(1)
 }

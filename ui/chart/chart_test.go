@@ -369,8 +369,8 @@ func TestParsePeriod(t *testing.T) {
 	for d := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2032; d = d.AddDate(0, 0, 1) {
 		year, week := d.ISOWeek()
 		label := fmt.Sprintf("%04d-W%02d", year, week)
-		if first, form := parsePeriod(label); form != "week" || first.Weekday() != time.Monday || d.Sub(first) < 0 || d.Sub(first) >= 7*24*time.Hour {
-			t.Fatalf("parsePeriod(%s) = %v, %s for %v", label, first, form, d)
+		if week, form := parsePeriod(label); form != "week" || week.Start.Weekday() != time.Monday || d.Before(week.Start) || d.After(week.End) {
+			t.Fatalf("parsePeriod(%s) = %v, %s for %v", label, week, form, d)
 		}
 	}
 }

@@ -281,9 +281,9 @@ func (d *drawing) calendar() {
 	years := make(map[int]bool)
 	var values []float64
 	for i, label := range d.Labels {
-		t, form := parsePeriod(label)
+		span, form := parsePeriod(label)
 		if v := d.sum(i); form == "day" && v > 0 {
-			days[label], years[t.Year()] = i, true
+			days[label], years[span.Start.Year()] = i, true
 			values = append(values, v)
 		}
 	}
