@@ -148,18 +148,16 @@ func (s *Tree) Text(t *printer.Text) {
 	p := &showText{Text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}}
 	p.facts()
 	p.line()
-	last := 0
 	for r, err := range s.Rows {
 		t.Fail(err)
 		if t.Err != nil {
 			return
 		}
-		p.treeRow(r, last)
-		last = r.Depth
+		p.treeRow(r)
 	}
 }
 
-func (p *showText) treeRow(r *entry.TreeRow, last int) {
+func (p *showText) treeRow(r *entry.TreeRow) {
 	depth := min(r.Depth, maxTreeIndent)
 	if p.Width > 0 {
 		depth = min(depth, p.Width/8)
@@ -170,8 +168,7 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	}
 	dot := cmp.Or(human.When(r.Active, "● "), "○ ")
 	if r.Skipped > 0 {
-		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
-		p.note(line)
+		p.note(indent + "  … " + human.Plural(r.Skipped, "entry", "entries"))
 		return
 	}
 	what, text := treeText(r.Entry, p.s.Session.CWD)

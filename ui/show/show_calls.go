@@ -227,51 +227,43 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 	if len(text) == 0 {
 		return
 	}
-	p.failed = failed
-	var f prose.Folded
-	switch limit := p.lineLimit(e, resultHead); {
-	case limit < 0:
-		for l := range prose.TidyLines(text) {
-			for part := range prose.BrokenLine(l, p.body(resultIndent)) {
-				p.outputLine(part, failed)
-			}
-		}
-		return
-	case limit > resultHead:
-		f = prose.Fold(text, limit, 0)
-	case endMatters:
-		f = prose.Fold(text, shellHead, shellTail)
-	default:
-		f = prose.Fold(text, resultHead, 0)
-	}
-	blank := false // of repeated blank lines print one
-	show := func(lines []string) {
-		for _, l := range lines {
-			if l == "" && blank {
-				continue
-			}
-			blank = l == ""
-			p.outputLine(p.cut(l, len(resultIndent)), failed)
-		}
-	}
-	show(f.Head)
-	p.more(resultIndent, f.Hidden, "")
-	show(f.Tail)
-}
-
-func (p *showText) outputLine(s string, failed bool) {
 	indent, style := resultIndent, printer.DimStyle
-	if s == "" {
-		p.line()
+	if failed {
+		indent, style = p.Style(printer.ErrorStyle, failedIndent), printer.ErrorStyle
+	}
+	show := func(line string) {
+		if line == "" {
+			p.line()
+			return
+		}
+		p.line(indent, p.Style(style, line))
+		indent = resultIndent // the mark of a failure is before its first line
+	}
+	head, tail := p.lineLimit(e, resultHead), 0
+	if head < 0 {
+		for line := range prose.TidyLines(text) {
+			for part := range prose.BrokenLine(line, p.body(resultIndent)) {
+				show(part)
+			}
+		}
 		return
 	}
-	if failed {
-		style = printer.ErrorStyle
+	if endMatters && head == resultHead {
+		head, tail = shellHead, shellTail
 	}
-	if p.failed { // its first line
-		indent, p.failed = p.Style(style, failedIndent), false
+	f := prose.Fold(text, head, tail)
+	blank := false // of repeated blank lines print one
+	lines := func(list []string) {
+		for _, line := range list {
+			if line != "" || !blank {
+				show(p.cut(line, len(resultIndent)))
+			}
+			blank = line == ""
+		}
 	}
-	p.line(indent, p.Style(style, s))
+	lines(f.Head)
+	p.more(resultIndent, f.Hidden, "")
+	lines(f.Tail)
 }
 
 var (

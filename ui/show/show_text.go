@@ -58,7 +58,6 @@ type showText struct {
 	piece   string // Entry.Message of the last entry that was no result or remark
 	headed  bool   // the reply has its heading
 	begun   bool   // the reply has a call or thinking
-	failed  bool   // the next line is the first of a failure
 }
 
 type waitingCall struct {
