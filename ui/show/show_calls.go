@@ -63,7 +63,7 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 	name := terminal.Clean(c.Tool)
 	full := e != nil && p.whole(e) || e == nil && p.s.Full
 	if len(files) > 0 {
-		p.callHead(mark, name+" ", p.changeSummary(files, p.headRoom(name+" ", right)), right)
+		p.callHead(mark, name+" ", right, func(room int) string { return p.changeSummary(files, room) })
 		if full {
 			p.arguments(c, true)
 		}
@@ -80,28 +80,22 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 	}
 }
 
-func (p *showText) callHead(indent, name, l, right string) {
-	all, room := p.body(bodyIndent)-terminal.Width(name), p.headRoom(name, right)
+// callHead prints the first line of a call: the name of its tool, what summary says in so much
+// room, and a text at the right, unless the room would be too narrow beside it.
+func (p *showText) callHead(indent, name, right string, summary func(room int) string) {
+	room, text := p.body(bodyIndent)-terminal.Width(name), ""
 	switch {
-	case p.Width > 0 && (right == "" || room == all):
-		l, right = terminal.Clip(l, max(minBodyColumns, all)), ""
-	case p.Width > 0:
-		l = terminal.Clip(l, room)
-		right = strings.Repeat(" ", all-terminal.Width(l)-terminal.Width(right)) + right
-	case right != "":
-		right = "  · " + right
+	case p.Width == 0:
+		text, right = summary(nothingToWrap), human.When(right != "", "  · "+right)
+	case right != "" && room-terminal.Width(right) >= minBodyColumns:
+		before := room - terminal.Width(right)
+		text = terminal.Clip(summary(before-2), before-2)
+		right = strings.Repeat(" ", before-terminal.Width(text)) + right
+	default:
+		room = max(minBodyColumns, room)
+		text, right = terminal.Clip(summary(room), room), ""
 	}
-	p.line(indent + p.Style(printer.KindStyles[session.KindCall], name) + l + p.Dim(right))
-}
-
-// headRoom returns the width of the first line of a call between the name of its tool
-// and the text at the right. That text is omitted if the room would be too narrow.
-func (p *showText) headRoom(name, right string) int {
-	room := p.body(bodyIndent) - terminal.Width(name)
-	if right != "" && room-terminal.Width(right) >= minBodyColumns {
-		room -= terminal.Width(right) + 2
-	}
-	return room
+	p.line(indent + p.Style(printer.KindStyles[session.KindCall], name) + text + p.Dim(right))
 }
 
 // command prints the name of a tool and its command in at most limit lines.
@@ -119,7 +113,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 			first = strings.TrimRight(parts[0], " ")
 		}
 	}
-	p.callHead(indent, name, first, right)
+	p.callHead(indent, name, right, func(int) string { return first })
 	for _, l := range rest {
 		p.broken(resultIndent, l)
 	}
