@@ -206,14 +206,11 @@ type rowPage[Row any] struct {
 	rows   []Row
 	more   bool // there are more rows after these
 	footer footer
-	head   string                  // what the answer as text begins with
-	line   func(*Row) string       // a row as text
-	next   func(c *cursor, n int)  // moves a cursor over n rows; nil counts them
-	answer func([]Row, footer) any // the answer; if that is written, it writes itself as text
+	head   string                 // what the answer as text begins with
+	line   func(*Row) string      // a row as text
+	next   func(c *cursor, n int) // moves a cursor over n rows; nil counts them
+	answer func([]Row, footer) any
 }
-
-// written is an answer with a text of its own.
-type written interface{ text() string }
 
 // cut returns the page with as many rows as fit.
 func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
@@ -234,17 +231,13 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
 		}
 		rows := append([]Row{}, p.rows[:n]...) // never null in JSON
-		a := p.answer(rows, f)
-		if own, ok := a.(written); ok {
-			return a, own.text()
-		}
 		var b strings.Builder
 		b.WriteString(p.head + "\n")
 		for i := range rows {
 			b.WriteString(p.line(&rows[i]) + "\n")
 		}
 		f.write(&b)
-		return a, b.String()
+		return p.answer(rows, f), b.String()
 	})
 }
 

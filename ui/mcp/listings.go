@@ -510,8 +510,6 @@ type grepAnswer struct {
 	Inexact bool        `json:"inexact,omitempty" jsonschema:"the total may be larger"`
 	Files   int         `json:"files" jsonschema:"session files with a match"`
 	footer
-
-	searched int // session files
 }
 
 // grepEntry is a part of an entry with lines.
@@ -523,9 +521,9 @@ type grepEntry struct {
 	Lines []string     `json:"lines" jsonschema:"NUMBER:TEXT matches, NUMBER-TEXT is around a match, … is where a long line is cut"`
 }
 
-// grepRow is a line, and the part it is in.
+// grepRow is a line.
 type grepRow struct {
-	in   *grepEntry // without its lines; the same for all of them
+	in   *grepEntry // the part that it is the first line of, without its lines; nil if it is not the first
 	line string
 }
 
@@ -579,11 +577,14 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 	case !errors.Is(err, errCounted):
 		return nil, err
 	}
+	lines, files := human.When(err != nil, "at least ")+human.Plural(found.lines, "line", "lines"), found.files
+	if found.lines == 0 && err == nil {
+		lines, files = "No line matches", sum.Index.Files
+	}
 	return &rowPage[grepRow]{
-		rows: found.rows, footer: f,
-		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
+		rows: found.rows, footer: f, head: lines + " in " + human.Plural(files, "session file", "session files") + ".", line: (*grepRow).text,
 		answer: func(rows []grepRow, f footer) any {
-			return grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, sum.Index.Files}
+			return grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f}
 		},
 	}, nil
 }
@@ -604,17 +605,15 @@ func (g *grepRows) match(m *grep.Match) error {
 		g.last = m.SessionPath
 		g.files++
 	}
-	var in *grepEntry
+	in := &grepEntry{place: g.q.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
 	for i := range m.Lines {
 		if g.seen++; g.seen > g.q.at.At && len(g.rows) <= g.q.limit {
-			if in == nil {
-				in = &grepEntry{place: g.q.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
-			}
 			l, mark := &m.Lines[i], "-"
 			if l.Match {
 				mark = ":"
 			}
 			g.rows = append(g.rows, grepRow{in, fmt.Sprintf("%d%s%s", l.Number, mark, visible(around(l.Text, l.Spans, longestLine)))})
+			in = nil
 		}
 	}
 	g.full.Store(len(g.rows) > g.q.limit)
@@ -627,14 +626,23 @@ func (g *grepRows) match(m *grep.Match) error {
 // grepEntries groups rows by the parts they are in.
 func grepEntries(rows []grepRow) []grepEntry {
 	list := []grepEntry{}
-	for i, r := range rows {
-		if i == 0 || r.in != rows[i-1].in {
+	for _, r := range rows {
+		if r.in != nil {
 			list = append(list, *r.in)
 		}
 		last := &list[len(list)-1]
 		last.Lines = append(last.Lines, r.line)
 	}
 	return list
+}
+
+// text is a line, below its part if it is the first one of it.
+func (r *grepRow) text() string {
+	if r.in == nil {
+		return r.line
+	}
+	part := strings.Fields(fmt.Sprint(r.in.place, " ", r.in.Kind, " ", r.in.Tool, " ", r.in.Time))
+	return "\n" + strings.Join(part, " ") + "\n" + r.line
 }
 
 // around shortens a text to about most bytes around its first span. Little more than
@@ -645,22 +653,4 @@ func around(text string, spans [][2]int, most int) string {
 	}
 	start, end := grep.Window(text, spans, most)
 	return human.When(start > 0, "… ") + text[start:end] + human.When(end < len(text), " …")
-}
-
-func (a grepAnswer) text() string {
-	var b strings.Builder
-	lines, files := human.When(a.Inexact, "at least ")+human.Plural(a.Lines, "line", "lines"), a.Files
-	if a.Lines == 0 && !a.Inexact {
-		lines, files = "No line matches", a.searched
-	}
-	fmt.Fprintf(&b, "%s in %s.\n", lines, human.Plural(files, "session file", "session files"))
-	for i := range a.Entries {
-		e := &a.Entries[i]
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(fmt.Sprint(e.place, " ", e.Kind, " ", e.Tool, " ", e.Time)), " "))
-		for _, line := range e.Lines {
-			b.WriteString(line + "\n")
-		}
-	}
-	a.footer.write(&b)
-	return b.String()
 }

@@ -56,9 +56,6 @@ type searchAnswer struct {
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
 	footer
-
-	counts search.Counts
-	files  int // that were searched
 }
 
 // sessionHits is a session with its hits, which do not repeat its name.
@@ -82,7 +79,7 @@ type hitRow struct {
 	Answered  string       `json:"answered,omitempty" jsonschema:"last reply of the turn of a prompt: ENTRY TEXT"`
 	After     []string     `json:"after,omitempty"`
 
-	owner *search.SessionHit
+	session *sessionRow // which the hit is the first one of; nil if it is not, or with flat
 }
 
 // addTools adds the tools, in the order in which agents see them.
@@ -169,16 +166,32 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return owner(&h) == &res.Sessions[window] })]
 	}
 	answer := searchAnswer{
-		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), files: res.Index.Files, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, q.leftOut != nil && len(in.Given[filter.Exclude]) == 0),
 	}
 	if res.Late {
 		res.Warnings = append(res.Warnings, late)
 	}
-	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
+	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), head: answer.head(res), line: (*hitRow).text}
 	p.footer.leaveOut(res.Searches)
 	p.footer.Complete = p.footer.Complete && !res.Late
-	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.hit(h, owner(h)) })
+	var known *search.SessionHit // of the hit before
+	var session sessionRow       // the same
+	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow {
+		row := q.hit(h)
+		if in.Flat {
+			return row
+		}
+		if of := owner(h); of != known {
+			known, session = of, q.row(row.Session, of)
+			if !s.Reveal {
+				redact.Strings(&session)
+			}
+			row.session = new(session)
+		}
+		row.below(&session)
+		return row
+	})
 	p.next = func(c *cursor, n int) {
 		c.At, c.Window = c.At+n, window
 		if n == len(p.rows) {
@@ -191,14 +204,14 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		if in.Flat {
 			a.Hits = hits
 		} else {
-			a.Sessions = q.grouped(hits)
+			a.Sessions = grouped(hits)
 		}
 		return a
 	}
 	return p, nil
 }
 
-func (x *Index) hit(h *search.Hit, owner *search.SessionHit) hitRow {
+func (x *Index) hit(h *search.Hit) hitRow {
 	missing, elsewhere := h.Told()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
@@ -209,7 +222,7 @@ func (x *Index) hit(h *search.Hit, owner *search.SessionHit) hitRow {
 	other.Missing = nil
 	row := hitRow{
 		place: x.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, x.Several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
-		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
+		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))),
 	}
 	if a := h.Answered; a != nil {
 		row.Answered = strings.TrimSpace(sessions.EntryName(a.EntryID, a.Offset) + " " + visible(around(a.Fragment.Text, a.Fragment.Spans, longestFragment)))
@@ -219,21 +232,22 @@ func (x *Index) hit(h *search.Hit, owner *search.SessionHit) hitRow {
 	return row
 }
 
-// grouped puts hits below their sessions.
-func (q *question) grouped(hits []hitRow) []sessionHits {
+// below leaves out what stands above a hit in its session.
+func (h *hitRow) below(s *sessionRow) {
+	h.Session, h.Agent = s.Session, ""
+	if strings.HasPrefix(s.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
+		h.Time = ""
+	}
+}
+
+func grouped(hits []hitRow) []sessionHits {
 	list := []sessionHits{}
-	for i, h := range hits {
-		if i == 0 || h.owner != hits[i-1].owner {
-			row := q.row(h.Session, h.owner)
-			if !q.s.Reveal {
-				redact.Strings(&row)
-			}
-			list = append(list, sessionHits{sessionRow: row})
+	for _, h := range hits {
+		if h.session != nil {
+			list = append(list, sessionHits{sessionRow: *h.session})
 		}
+		h.Session = ""
 		last := &list[len(list)-1]
-		if h.Session, h.Agent = "", ""; strings.HasPrefix(last.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
-			h.Time = ""
-		}
 		last.Hits = append(last.Hits, h)
 	}
 	return list
@@ -302,40 +316,28 @@ func dropping(name string) string {
 	return "without " + name
 }
 
-func (a searchAnswer) text() string {
-	var b strings.Builder
-	found := search.Found(a.counts) + human.When(a.Total == 0, ", none with every word")
+// head says how many hits there are, and what would give more.
+func (a *searchAnswer) head(res *search.Response) string {
+	found := search.Found(res.Counts()) + human.When(a.Total == 0, ", none with every word")
 	if a.TotalAny == 0 { // without files, nothing in an archive could have a hit
-		found = "No hits" + human.When(a.files > 0, " in "+human.Plural(a.files, "session file", "session files"))
+		found = "No hits" + human.When(res.Index.Files > 0, " in "+human.Plural(res.Index.Files, "session file", "session files"))
 	}
-	b.WriteString(found + ".\n")
-	if apart := search.Apart(a.counts); a.Folded > 0 {
-		fmt.Fprintf(&b, "%s not listed (any true lists them).\n", apart)
+	apart := search.Apart(res.Counts())
+	if a.Folded > 0 {
+		apart += " not listed (any true lists them)."
 	} else if apart != "" {
-		fmt.Fprintf(&b, "And %s.\n", apart)
+		apart = "And " + apart + "."
 	}
-	for _, note := range a.Notes {
-		b.WriteString(note + "\n")
-	}
-	b.WriteString(human.When(a.DidYouMean != "", "Did you mean: "+a.DidYouMean+"\n"))
-	for i := range a.Sessions {
-		x := &a.Sessions[i]
-		b.WriteString("\n" + x.sessionRow.text() + "\n")
-		for k := range x.Hits {
-			b.WriteString(x.Hits[k].text(x.Session) + "\n")
-		}
-	}
-	for i := range a.Hits {
-		b.WriteString(a.Hits[i].text(a.Hits[i].Session) + "\n")
-	}
-	a.footer.write(&b)
-	return b.String()
+	return human.Joined("\n", found+".", apart, strings.Join(a.Notes, "\n"), human.When(a.DidYouMean != "", "Did you mean: "+a.DidYouMean))
 }
 
-// text is a hit of a session on two lines.
-func (h *hitRow) text(session string) string {
+// text is a hit on two lines, below its session if it is the first one of it.
+func (h *hitRow) text() string {
 	var b strings.Builder
-	at := place{session, h.Entry}.String() + " " + string(h.Kind)
+	if h.session != nil {
+		b.WriteString("\n" + h.session.text() + "\n")
+	}
+	at := h.place.String() + " " + string(h.Kind)
 	b.WriteString(human.Joined(" ", at, h.Agent, h.Tool, h.Time, human.When(h.Error, "error"), human.When(h.Abandoned, "abandoned"), human.When(h.Missing != "", "missing: "+h.Missing), h.Note))
 	for _, line := range h.Before {
 		b.WriteString("\n   before: " + line)
