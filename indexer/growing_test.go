@@ -16,6 +16,7 @@ import (
 // A watcher hashes all bytes of a long file that grows only when that is due. It then notices
 // an edit of old bytes, whether a line is appended or not. A command notices it at once.
 func TestLongFileThatGrows(t *testing.T) {
+	deferProofs(t)
 	testkit.Unraced(t)
 	for _, byLine := range []bool{true, false} {
 		root := t.TempDir()

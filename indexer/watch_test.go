@@ -555,7 +555,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	if err := p.beat(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.lock.Unlock(); err != nil {
+	if err := p.release(); err != nil {
 		t.Fatal(err)
 	}
 	if res := update(time.Now()); res.Watcher != nil || !res.Complete() {

@@ -30,13 +30,16 @@ func TestRoots(t *testing.T) {
 	}{
 		{"", []string{"/home/u/.claude/projects default", "/home/u/.config/claude/projects default"}},
 		{"~/work", []string{"/home/u/work/projects $CLAUDE_CONFIG_DIR", "/home/u/.claude/projects default", "/home/u/.config/claude/projects default"}},
-		{"/a, /home/u/.claude", []string{"/a/projects $CLAUDE_CONFIG_DIR", "/home/u/.claude/projects $CLAUDE_CONFIG_DIR", "/home/u/.config/claude/projects default"}},
+		{testkit.Absolute("/a") + ", " + testkit.Absolute("/home/u/.claude"), []string{"/a/projects $CLAUDE_CONFIG_DIR", "/home/u/.claude/projects $CLAUDE_CONFIG_DIR", "/home/u/.config/claude/projects default"}},
 	} {
-		roots, err := New().Roots(environment(map[string]string{configDirVariable: tt.dir}))
+		env := environment(map[string]string{configDirVariable: tt.dir})
+		env.Home, env.WorkDir = testkit.Absolute(env.Home), testkit.Absolute(env.WorkDir)
+		roots, err := New().Roots(env)
 		var got []string
 		for _, r := range roots {
-			got = append(got, filepath.ToSlash(r.Path)+" "+r.Origin)
-			if r.Usual != strings.HasPrefix(r.Path, "/home/u/.c") || // also if the variable names it: the name of the index stays
+			path := filepath.ToSlash(strings.TrimPrefix(r.Path, filepath.VolumeName(r.Path)))
+			got = append(got, path+" "+r.Origin)
+			if r.Usual != strings.HasPrefix(path, "/home/u/.c") || // also if the variable names it: the name of the index stays
 				r.Layout == nil {
 				t.Errorf("root %+v", r)
 			}
@@ -160,7 +163,7 @@ func TestResume(t *testing.T) {
 		{"an orphan", adapter.ResumeRequest{Record: sub}, nil, "it is a subagent, and the session that it worked for is gone"},
 		{"without messages", adapter.ResumeRequest{Record: empty}, nil, "it has no messages"},
 		{"a copy", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/-home-u-app/full.jsonl", "/home/u/app")}, nil, "its file is not named after the id of a session"},
-		{"another home", adapter.ResumeRequest{Record: own}, map[string]string{configDirVariable: "/c"}, "Claude Code looks for sessions in /c"},
+		{"another home", adapter.ResumeRequest{Record: own}, map[string]string{configDirVariable: testkit.Absolute("/c")}, "Claude Code looks for sessions in " + testkit.Absolute("/c")},
 		{"another project", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "/home/u/app")}, nil, "its file is not in the directory of its project"},
 		{"a project with a name", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "/home/u/app")}, map[string]string{"CLAUDE_CODE_PROJECT_DIR_NAME": "x"}, "claude --resume " + id},
 		{"a long directory", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/"+strings.ReplaceAll(long, "/", "-")[:200]+"-x1/"+id+".jsonl", long)}, nil, "claude --resume " + id},
@@ -188,12 +191,13 @@ func TestResume(t *testing.T) {
 }
 
 func TestHost(t *testing.T) {
-	env := environment(map[string]string{currentVariable: "s1", configDirVariable: "/c"})
-	if id, path := New().Current(env); id != "s1" || path != "" || New().SkillDir(env) != filepath.Join("/c", "skills") {
+	home := testkit.Absolute("/c")
+	env := environment(map[string]string{currentVariable: "s1", configDirVariable: home})
+	if id, path := New().Current(env); id != "s1" || path != "" || New().SkillDir(env) != filepath.Join(home, "skills") {
 		t.Errorf("session %q %q, skills in %s", id, path, New().SkillDir(env))
 	}
 	for _, s := range New().Stores(env) {
-		if private := strings.Contains(s.Name, "credentials") || s.Name == "state" || s.Name == "telemetry"; private && s.Coverage != adapter.Private || s.Coverage == adapter.Searched && s.Path != filepath.Join("/c", projects) {
+		if private := strings.Contains(s.Name, "credentials") || s.Name == "state" || s.Name == "telemetry"; private && s.Coverage != adapter.Private || s.Coverage == adapter.Searched && s.Path != filepath.Join(home, projects) {
 			t.Errorf("store %+v", s)
 		}
 	}

@@ -3,12 +3,14 @@ package codex
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 func environment(variables map[string]string) adapter.Environment {
@@ -21,14 +23,17 @@ func TestRoots(t *testing.T) {
 		want      []string
 	}{
 		{"", []string{"/home/u/.codex default"}},
-		{"/home/u/.codex", []string{"/home/u/.codex default"}},
+		{testkit.Absolute("/home/u/.codex"), []string{"/home/u/.codex default"}},
 		{"~/x", []string{"/home/u/x $CODEX_HOME", "/home/u/.codex default"}},
 		{"x", []string{"/w/x $CODEX_HOME", "/home/u/.codex default"}},
 	} {
-		roots, err := New().Roots(environment(map[string]string{homeVariable: c.codexHome}))
+		env := environment(map[string]string{homeVariable: c.codexHome})
+		env.Home, env.WorkDir = testkit.Absolute(env.Home), testkit.Absolute(env.WorkDir)
+		roots, err := New().Roots(env)
 		var got []string
 		for _, r := range roots {
-			got = append(got, filepath.ToSlash(r.Path)+" "+r.Origin)
+			path := filepath.ToSlash(strings.TrimPrefix(r.Path, filepath.VolumeName(r.Path)))
+			got = append(got, path+" "+r.Origin)
 			if r.Usual != (r.Origin == "default") || r.Layout == nil {
 				t.Errorf("root %+v", r)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	slashed "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func TestProfiles(t *testing.T) {
 		"profiles//agent/terminal-sessions/odd.jsonl": adapter.Foreign,
 	} {
 		got := profiles{}.File([]byte(path))
-		for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		for dir := slashed.Dir(path); dir != "."; dir = slashed.Dir(dir) {
 			if !(profiles{}).Enter([]byte(dir)) {
 				got = adapter.Foreign
 			}

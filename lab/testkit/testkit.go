@@ -258,6 +258,14 @@ func (r Reported) Newest() (Truth, bool) {
 	return Truth{}, false
 }
 
+// Absolute returns an absolute path with slashes as this system writes it: on Windows, on drive C:.
+func Absolute(path string) string {
+	if runtime.GOOS == "windows" {
+		return "C:" + filepath.FromSlash(path)
+	}
+	return path
+}
+
 // Root is the absolute path of the directory of go.mod, above that of the test.
 func Root() string {
 	for dir := "."; ; dir = filepath.Join("..", dir) {
