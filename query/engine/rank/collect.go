@@ -60,9 +60,7 @@ type collector struct {
 	any   *ranking // of all candidates
 	whole *ranking // of those that lack nothing; nil unless they may be the only ones listed
 
-	// Of the run:
-	unsure  bool // some candidate has to be verified
-	runBest []Candidate
+	runBest []Candidate // of the run, as far as they may be kept
 
 	// Of the segment at work:
 	others docset.Set // documents to test even without any word; nil: none
@@ -83,13 +81,8 @@ func (s *search) newCollector(sc *scores) *collector {
 
 // A ranking has the scores of the best candidates of a list.
 type ranking struct {
-	best     topScores // of all files
-	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
-
-	// Of the run:
-	here    topScores
-	weighty int       // candidates with a weighty word and a score
-	copies  topScores // of candidates that may be duplicates
+	best topScores // of all files
+	here topScores // of the run
 }
 
 func newRanking(opt *Options) *ranking {
@@ -98,15 +91,12 @@ func newRanking(opt *Options) *ranking {
 	if opt.Flat {
 		r.best.most += opt.Limit
 	}
-	r.here.most, r.copies.most, r.sessions.most = opt.kept(), sharesOf, opt.Limit
+	r.here.most = opt.kept()
 	return r
 }
 
 // add adds a candidate, if it may be listed or read, and reports whether it may.
-func (r *ranking) add(score float32, weighty bool) bool {
-	if weighty && score > 0 {
-		r.weighty++
-	}
+func (r *ranking) add(score float32) bool {
 	if !r.admits(score) {
 		return false
 	}
@@ -117,31 +107,6 @@ func (r *ranking) add(score float32, weighty bool) bool {
 
 // admits reports whether a candidate may be among the best of its file, or of all.
 func (r *ranking) admits(score float32) bool { return r.here.admits(score) || r.best.admits(score) }
-
-// leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
-// the second stage reads none of them, duplicates included, and if enough sessions have
-// better scores: the second stage lowers the scores of all other candidates by the same
-// factor, and none by more. A session with several runs may have a better score than in this
-// one. The score of a session counts without candidates that have no weighty word: they come
-// after all others, and may be left out in the end.
-func (r *ranking) leavesOutRun() bool {
-	if r.weighty > 0 {
-		r.sessions.add(float32(r.here.sessionScore(min(r.weighty, sharesOf))))
-	}
-	for _, score := range r.here.list {
-		r.copies.add(score)
-	}
-	if len(r.copies.list) == 0 {
-		return true
-	}
-	best, most := r.copies.list[len(r.copies.list)-1], float32(r.copies.sessionScore(sharesOf))
-	return !r.best.admits(best) && !r.sessions.admits(most)
-}
-
-// endRun prepares for the next run.
-func (r *ranking) endRun() {
-	r.here.list, r.copies.list, r.weighty = r.here.list[:0], r.copies.list[:0], 0
-}
 
 // rounding is the relative error that the factors of the second stage may add to a
 // score.
@@ -168,20 +133,14 @@ func (t *topScores) add(score float32) {
 	}
 }
 
-// sessionScore returns the score of a session with at most so many of these scores.
-func (t *topScores) sessionScore(hits int) (sum float64) {
+// sessionScore returns the score of a session whose best hits have these scores.
+func (t *topScores) sessionScore() (sum float64) {
 	part := 1.0
-	for _, score := range slices.Backward(t.list[max(0, len(t.list)-hits):]) {
+	for _, score := range slices.Backward(t.list) {
 		sum += part * float64(score)
 		part *= share
 	}
 	return sum
-}
-
-// SessionScore returns the score of a session with hits of these scores.
-func SessionScore(scores []float32) float64 {
-	t := topScores{list: slices.Sorted(slices.Values(scores))}
-	return t.sessionScore(sharesOf)
 }
 
 // admits reports whether a score may be one of the highest, once the second stage has
@@ -320,20 +279,12 @@ func (c *collector) collect(seg *segmentState) error {
 			}
 			score := base * f.recency * v.covered
 			final := !pending && !keepAll && !seg.copied.Has(doc)
-			switch {
-			case pending:
-				c.unsure = true
-			case !final:
-				c.any.copies.add(score)
-				if v.whole && c.whole != nil {
-					c.whole.copies.add(score)
-				}
-			default:
+			if final {
 				hits[at].count(mask, partial, v.verdict, false)
 				seg.marks.add(doc, v.verdict)
-				kept := c.any.add(score, v.weighty)
+				kept := c.any.add(score)
 				if v.whole && c.whole != nil {
-					kept = c.whole.add(score, true) || kept
+					kept = c.whole.add(score) || kept
 				}
 				if !kept {
 					continue
@@ -375,32 +326,18 @@ func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool 
 	return false
 }
 
-// flush adds the best candidates of a run to the segment, unless they cannot be shown.
+// flush adds the best candidates of a run to the segment.
 func (c *collector) flush(seg *segmentState) {
-	if len(c.runBest) > 0 && !c.leavesOutRun() {
-		for _, x := range c.runBest {
-			if c.any.admits(x.score) || c.whole != nil && c.whole.admits(x.score) && c.verdicts.evaluate(x.mask, x.partial).whole {
-				seg.found.add(x)
-			}
+	for _, x := range c.runBest {
+		if c.any.admits(x.score) || c.whole != nil && c.whole.admits(x.score) && c.verdicts.evaluate(x.mask, x.partial).whole {
+			seg.found.add(x)
 		}
 	}
-	c.runBest, c.unsure = c.runBest[:0], false
-	c.any.endRun()
+	c.runBest = c.runBest[:0]
+	c.any.here.list = c.any.here.list[:0]
 	if c.whole != nil {
-		c.whole.endRun()
+		c.whole.here.list = c.whole.here.list[:0]
 	}
-}
-
-// leavesOutRun reports whether no candidate of the run can be shown or read.
-func (c *collector) leavesOutRun() bool {
-	if c.opt.Flat || c.files[c.at].runs != 1 || c.files[c.runBest[0].file].runs != 1 || len(c.any.here.list) == 0 {
-		return false
-	}
-	out := c.any.leavesOutRun()
-	if c.whole != nil {
-		out = c.whole.leavesOutRun() && out
-	}
-	return out && !c.unsure
 }
 
 // fieldBits adds the bits of the fields to the mask, and reports whether the entry

@@ -15,7 +15,7 @@
 // an entry that a fork or an import made; one candidate represents all of them. A
 // window is a range of documents whose scores are computed together, because they fit
 // into the cache of a core. A run is a range of adjacent documents of one file in a
-// segment; if none of its candidates can be shown or reranked, they are only counted.
+// segment; those of its candidates that cannot be shown or reranked are only counted.
 // The mask of a document has a bit for each word and field it matches, its partial mask
 // one for each compound of which it has some parts. An evaluator decides by the two masks
 // whether a document is a hit, and whether it lacks anything.

@@ -49,7 +49,7 @@ func (s *search) bestSessions(r *Result) {
 	var list []scored
 	for i := range best {
 		if len(best[i].list) > 0 {
-			list = append(list, scored{best[i].sessionScore(sharesOf), int32(i)})
+			list = append(list, scored{best[i].sessionScore(), int32(i)})
 		}
 	}
 	slices.SortFunc(list, func(a, b scored) int {

@@ -386,16 +386,6 @@ func (s *search) keepElsewhere(seg *segmentState) {
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
-	for _, seg := range prepared {
-		for _, run := range seg.files {
-			if at := s.fileNumbered(run.File); at >= 0 {
-				s.files[at].runs++
-			}
-		}
-		for doc := range seg.owned {
-			s.files[s.ownerOf(seg, doc, 0)].runs += 2 // more than one: see leavesOutRun
-		}
-	}
 	err := eachOf(prepared, func(seg *segmentState) error {
 		var c *collector
 		select {

@@ -50,7 +50,6 @@ type file struct {
 	fileCount
 	ids     uint64 // words that begin its session id
 	recency float32
-	runs    int32 // of its documents, in all prepared segments
 
 	elsewhere bool // another index answers for it
 
@@ -126,7 +125,6 @@ func (s *snapshot) findHeads() {
 			head, _ := table.Find(chains.Head(path))
 			s.heads[i] = int32(head)
 			s.parts[int32(head)] = append(s.parts[int32(head)], int32(i))
-			s.files[i].runs, s.files[head].runs = 2, 2 // at least: no run is all of the session
 		}
 	}
 }
