@@ -31,7 +31,7 @@ var floors = map[string][]string{
 	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
 	"remote":       {"opensearch", "ssh", "."},
 	"query":        {"merge", "recap", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
-	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
+	"query/engine": {"rank", "words", "syntax", "filter", "match", "entry", "literal", "docset", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
 	"internal":     {"redact", "human", "shellcmd", "diff", "session", "terminal", "timespec", "jsonl", "bytescan", "content", "files", "lists", "near"},

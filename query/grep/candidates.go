@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"pigrep/index/segment"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/literal"
@@ -49,20 +47,21 @@ func (g *run) lookUp(ctx context.Context) error {
 }
 
 func (g *run) lookUpIn(seg *segment.Segment) (map[uint32][]uint32, error) {
-	var found *roaring.Bitmap
+	passing, err := g.filter.Keywords(seg)
+	if err != nil {
+		return nil, err
+	}
+	var found docset.Set
 	for _, pieces := range []bool{false, true} {
 		look := literal.Lookup{Segment: seg, Limits: g.limits.Limits, Pieces: pieces}
-		var err error
 		if found, err = look.Documents(g.Required); err != nil {
 			return nil, err
 		}
-		if found != nil {
-			if err := g.filter.Narrow(seg, found); err != nil {
-				return nil, err
-			}
-			if look.IsFew(found) {
-				break
-			}
+		if found == nil {
+			continue
+		}
+		if found = docset.Both(found, passing); look.IsFew(found) {
+			break
 		}
 	}
 	if found == nil {
@@ -74,8 +73,7 @@ func (g *run) lookUpIn(seg *segment.Segment) (map[uint32][]uint32, error) {
 		return nil, err
 	}
 	docs := make(map[uint32][]uint32)
-	for it := found.Iterator(); it.HasNext(); {
-		doc := it.Next()
+	for doc := range found.All() {
 		file := files.File(doc)
 		docs[file] = append(docs[file], doc)
 	}

@@ -85,14 +85,32 @@ func (b Set) All() iter.Seq[uint32] {
 	}
 }
 
-func (b Set) AddBitmap(docs *roaring.Bitmap) {
-	var block [256]uint32
-	it := docs.ManyIterator()
-	for n := it.NextMany(block[:]); n > 0; n = it.NextMany(block[:]) {
-		for _, d := range block[:n] {
-			b.Add(d)
-		}
+// Both returns the documents that are in two sets of a segment, either of which may be nil. It
+// may change the first one.
+func Both(b, o Set) Set {
+	switch {
+	case b == nil:
+		return o
+	case o != nil:
+		b.And(o)
 	}
+	return b
+}
+
+func (b Set) AddBitmap(docs *roaring.Bitmap) {
+	docs.Iterate(func(doc uint32) bool {
+		b.Add(doc)
+		return true
+	})
+}
+
+// Mark adds the live documents of a segment that have a term of a field.
+func (b Set) Mark(seg *segment.Segment, f segment.Field, term string) error {
+	at, err := seg.PostingsOffset(f, []byte(term))
+	if err != nil {
+		return err
+	}
+	return seg.Mark(at, b)
 }
 
 func Keywords(s *segment.Segment, f segment.Field) (terms []string, err error) {
@@ -123,12 +141,24 @@ func ByKeyword(seg *segment.Segment, f segment.Field, accept func(string) bool) 
 		if !accept(term) {
 			continue
 		}
-		at, err := seg.PostingsOffset(f, []byte(term))
-		if err != nil {
+		if err := b.Mark(seg, f, term); err != nil {
 			return nil, err
 		}
-		if err := seg.Mark(at, b); err != nil {
-			return nil, err
+	}
+	return b, err
+}
+
+// OfFiles returns the documents of the files, given by their numbers, that accept returns true
+// for.
+func OfFiles(seg *segment.Segment, accept func(file uint32) bool) (Set, error) {
+	runs, err := seg.Files()
+	b := New(seg.Len())
+	for i, run := range runs {
+		if !accept(run.File) {
+			continue
+		}
+		for doc := run.First; doc < runs.End(i); doc++ {
+			b.Add(doc)
 		}
 	}
 	return b, err
@@ -139,13 +169,7 @@ type Marker func(term string, into Set) error
 
 // TextTerms returns the Marker of the text field of a segment.
 func TextTerms(seg *segment.Segment) Marker {
-	return func(term string, into Set) error {
-		at, err := seg.PostingsOffset(segment.FieldText, []byte(term))
-		if err != nil {
-			return err
-		}
-		return seg.Mark(at, into)
-	}
+	return func(term string, into Set) error { return into.Mark(seg, segment.FieldText, term) }
 }
 
 // Conjunction returns, for a segment of so many documents, those that contain every

@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/bmatcuk/doublestar/v4"
 
 	"pigrep/index/analysis"
@@ -377,33 +376,15 @@ func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
 // number, passes; it is called only if TestsSessions. owned has the documents that are about
 // the session of another file: see index.Names.
 func (f *Filter) Docs(seg *segment.Segment, owned map[uint32]uint32, pass func(file uint32) bool) (docset.Set, error) {
-	var docs docset.Set
-	if f.TestsSessions() {
-		runs, err := seg.Files()
-		if err != nil {
-			return nil, err
-		}
-		docs = docset.New(seg.Len())
-		for i, run := range runs {
-			if !pass(run.File) {
-				continue
-			}
-			for doc := run.First; doc < runs.End(i); doc++ {
-				docs.Add(doc)
-			}
-		}
-		for doc, file := range owned {
-			docs.Set(doc, pass(file))
-		}
+	docs, err := f.Keywords(seg)
+	if err != nil || !f.TestsSessions() {
+		return docs, err
 	}
-	have, err := f.Keywords(seg)
-	if docs == nil || err != nil {
-		return have, err
+	of, err := docset.OfFiles(seg, pass)
+	for doc, file := range owned {
+		of.Set(doc, pass(file))
 	}
-	if have != nil {
-		docs.And(have)
-	}
-	return docs, nil
+	return docset.Both(of, docs), err
 }
 
 // Keywords returns the documents of a segment that pass the tests of keywords, nil
@@ -414,32 +395,9 @@ func (f *Filter) Keywords(seg *segment.Segment) (docs docset.Set, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if docs == nil {
-			docs = have
-		} else {
-			docs.And(have)
-		}
+		docs = docset.Both(docs, have)
 	}
 	return docs, nil
-}
-
-// Narrow removes from docs the documents that do not pass the tests of keywords.
-func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
-	for i := range f.keywords {
-		if docs.IsEmpty() {
-			return nil
-		}
-		have, err := f.keywords[i].bitmap(seg)
-		if err != nil {
-			return err
-		}
-		if f.keywords[i].absent {
-			docs.AndNot(have)
-		} else {
-			docs.And(have)
-		}
-	}
-	return nil
 }
 
 func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
@@ -452,64 +410,26 @@ func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
 		}
 		return docs, err
 	}
-	have, err := t.bitmap(seg)
-	if err != nil {
-		return nil, err
+	docs, err := docset.ByKeyword(seg, t.field, t.accepts)
+	if err != nil || t.field != segment.FieldModel {
+		return docs, err
 	}
-	docs := docset.New(seg.Len())
-	docs.AddBitmap(have)
-	return docs, nil
-}
-
-// bitmap is set as a bitmap.
-func (t *keywordTest) bitmap(s *segment.Segment) (*roaring.Bitmap, error) {
-	all := roaring.New()
-	terms, err := docset.Keywords(s, t.field)
-	if err != nil {
-		return nil, err
-	}
-	var rest []string
-	for _, term := range terms {
-		if !t.accepts(term) {
-			rest = append(rest, term)
-			continue
-		}
-		docs, err := s.Bitmap(t.field, []byte(term))
-		if err != nil {
-			return nil, err
-		}
-		all.Or(docs)
-	}
-	if t.field != segment.FieldModel {
-		return all, nil
-	}
-	// A test that accepts a model or a provider accepts provider/model too, so only
-	// the rest of the pairs has to be tested.
-	providers, err := docset.Keywords(s, segment.FieldProvider)
-	if err != nil {
-		return nil, err
-	}
+	providers, err := docset.Keywords(seg, segment.FieldProvider)
 	for _, provider := range providers {
-		docs, err := s.Bitmap(segment.FieldProvider, []byte(provider))
-		if err != nil {
+		of := docset.New(seg.Len())
+		if err := of.Mark(seg, segment.FieldProvider, provider); err != nil {
 			return nil, err
 		}
-		if t.accepts(provider) {
-			all.Or(docs)
-			continue
-		}
-		for _, model := range rest {
-			if t.accepts(modelName(provider, model)) {
-				both, err := s.Bitmap(segment.FieldModel, []byte(model))
-				if err != nil {
-					return nil, err
-				}
-				both.And(docs)
-				all.Or(both)
+		if !t.accepts(provider) {
+			both, err := docset.ByKeyword(seg, segment.FieldModel, func(model string) bool { return t.accepts(modelName(provider, model)) })
+			if err != nil {
+				return nil, err
 			}
+			of.And(both)
 		}
+		docs.Or(of)
 	}
-	return all, nil
+	return docs, err
 }
 
 // TestsOnlyTime reports whether Entry asks for nothing but times, which every entry has.

@@ -124,13 +124,7 @@ func (f *expressionTest) Docs(seg *segment.Segment) (docset.Set, error) {
 	}
 	l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
 	l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
-	docs, err := l.Documents(f.required)
-	if err != nil || docs == nil {
-		return nil, err
-	}
-	b := docset.New(seg.Len())
-	b.AddBitmap(docs)
-	return b, nil
+	return l.Documents(f.required)
 }
 
 func (f *expressionTest) NeedsFacts() bool { return false }

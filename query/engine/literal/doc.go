@@ -47,5 +47,5 @@
 // A document that is no candidate has no match. An expression without a required
 // literal, such as \d+, gives nil: every document is a candidate.
 //
-// The package may import index and what is below it.
+// The package may import docset, index and what is below them.
 package literal

@@ -1,10 +1,9 @@
 package literal
 
 import (
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
+	"pigrep/query/engine/docset"
 )
 
 // Limits say when looking up literals in a segment does not pay any more.
@@ -30,38 +29,22 @@ type Lookup struct {
 }
 
 // Documents returns the documents that may meet a condition, nil for all of them. The
-// bitmap is the caller's.
-func (l *Lookup) Documents(n *Required) (*roaring.Bitmap, error) {
+// set is the caller's.
+func (l *Lookup) Documents(n *Required) (docset.Set, error) {
 	switch n.op {
 	case anyLiteral:
-		var any *roaring.Bitmap
-		for _, lit := range n.literals {
-			docs, err := l.lookupLiteral(lit)
-			if err != nil || docs == nil {
-				return nil, err
-			}
-			any = uniteBitmaps(any, docs)
-		}
-		return any, nil
+		return unite(n.literals, l.lookupLiteral)
 	case anyOf:
-		var any *roaring.Bitmap
-		for _, sub := range n.subs {
-			docs, err := l.Documents(sub)
-			if err != nil || docs == nil {
-				return nil, err
-			}
-			any = uniteBitmaps(any, docs)
-		}
-		return any, nil
+		return unite(n.subs, l.Documents)
 	}
-	var all *roaring.Bitmap
+	var all docset.Set
 	defer func(before bool) { l.fewLeft = before }(l.fewLeft)
 	for _, sub := range n.subs {
 		docs, err := l.Documents(sub)
 		if err != nil {
 			return nil, err
 		}
-		if all = intersectBitmaps(all, docs); all != nil && all.IsEmpty() {
+		if all = docset.Both(all, docs); all != nil && all.Count() == 0 {
 			break
 		}
 		l.fewLeft = l.fewLeft || l.IsFew(all)
@@ -69,39 +52,36 @@ func (l *Lookup) Documents(n *Required) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
+// unite returns the documents that some element of a list may be in, nil for all.
+func unite[T any](list []T, documents func(T) (docset.Set, error)) (any docset.Set, err error) {
+	for _, x := range list {
+		docs, err := documents(x)
+		if err != nil || docs == nil {
+			return nil, err
+		}
+		if any == nil {
+			any = docs
+		} else {
+			any.Or(docs)
+		}
+	}
+	return any, nil
+}
+
 // IsFew reports whether the documents are so few that reading them is quicker than
 // ruling out more of them.
-func (l *Lookup) IsFew(docs *roaring.Bitmap) bool {
-	return docs != nil && docs.GetCardinality() <= uint64(l.Limits.FewDocuments)
+func (l *Lookup) IsFew(docs docset.Set) bool {
+	return docs != nil && docs.Count() <= l.Limits.FewDocuments
 }
 
-func uniteBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
-	if a == nil {
-		return b
-	}
-	a.Or(b)
-	return a
-}
-
-func intersectBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	a.And(b)
-	return a
-}
-
-func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
-	var all *roaring.Bitmap
+func (l *Lookup) lookupLiteral(lit Literal) (docset.Set, error) {
+	var all docset.Set
 	for _, n := range requiredTerms(&l.analyzer, lit) { // whole terms come first
-		var docs *roaring.Bitmap
+		var docs docset.Set
 		var err error
 		switch {
 		case n.form == termWhole:
-			docs, err = l.Segment.Bitmap(segment.FieldText, []byte(n.key))
+			docs, err = l.having([]string{n.key})
 		case n.form == termPrefix:
 			docs, err = l.lookupPrefix(n.key)
 		case l.Pieces && !l.fewLeft && !l.IsFew(all):
@@ -110,47 +90,47 @@ func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all = intersectBitmaps(all, docs); all != nil && all.IsEmpty() {
+		if all = docset.Both(all, docs); all != nil && all.Count() == 0 {
 			break
 		}
 	}
 	return all, nil
 }
 
+// having returns the documents with any of the terms.
+func (l *Lookup) having(terms []string) (docset.Set, error) {
+	docs := docset.New(l.Segment.Len())
+	for _, term := range terms {
+		if err := docs.Mark(l.Segment, segment.FieldText, term); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
+
 // lookupPrefix returns the documents with a term that begins with the prefix, nil if
 // there are too many such terms.
-func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
-	var terms [][]byte
+func (l *Lookup) lookupPrefix(prefix string) (docset.Set, error) {
+	var terms []string
 	err := l.Segment.Terms(segment.FieldText, []byte(prefix), func(term []byte, _ int) bool {
-		terms = append(terms, append([]byte(nil), term...))
+		terms = append(terms, string(term))
 		return len(terms) <= l.Limits.MaxTerms
 	})
 	if err != nil || len(terms) > l.Limits.MaxTerms {
 		return nil, err
 	}
-	union := roaring.New()
-	for _, term := range terms {
-		docs, err := l.Segment.Bitmap(segment.FieldText, term)
-		if err != nil {
-			return nil, err
-		}
-		union.Or(docs)
-	}
-	return union, nil
+	return l.having(terms)
 }
 
 // lookupInfix returns the documents with a term that contains the key, or ends with
 // it, and those with a term that was cut, whose rest may contain it. It returns nil
 // if there are too many such terms.
-func (l *Lookup) lookupInfix(n requiredTerm) (*roaring.Bitmap, error) {
-	docs, ok, err := l.Segment.Infix(segment.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
+func (l *Lookup) lookupInfix(n requiredTerm) (docset.Set, error) {
+	found, ok, err := l.Segment.Infix(segment.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
 	if err != nil || !ok {
 		return nil, err
 	}
-	cut, err := l.Segment.Bitmap(segment.FieldFlag, []byte(segment.FlagCut))
-	if err != nil {
-		return nil, err
-	}
-	docs.Or(cut)
-	return docs, nil
+	docs := docset.New(l.Segment.Len())
+	docs.AddBitmap(found)
+	return docs, docs.Mark(l.Segment, segment.FieldFlag, segment.FlagCut)
 }

@@ -2,10 +2,8 @@ package rank
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
-	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -70,23 +68,4 @@ func (x *commons) note(s *snapshot, c *Candidate, level Level) bool {
 	part := Copied{c.copy, c.part}
 	x.all[at].Hits = append(x.all[at].Hits, CommonHit{part, level})
 	return x.lost[part]
-}
-
-// keep makes all candidates in these entries possible duplicates, so that they are not counted
-// before they are noted.
-func (x *commons) keep(seg *segmentState) error {
-	if seg.copied == nil {
-		return nil // all are
-	}
-	seg.copied = slices.Clone(seg.copied)
-	for hash := range x.copies {
-		docs, err := seg.Bitmap(segment.FieldEntryHash, []byte(segment.EntryHashTerm(hash)))
-		if err != nil {
-			return err
-		}
-		for it := docs.Iterator(); it.HasNext(); {
-			seg.copied.Add(it.Next())
-		}
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
 
@@ -170,12 +171,9 @@ func (seg *segmentState) readDuplicates() error {
 // readIdentities is readDuplicates for candidates that are going to be compared with
 // their session files, where the entry must be the one that was indexed.
 func (s *snapshot) readIdentities(list []*Candidate) error {
-	lacking := func(c *Candidate) bool { return c.copy == 0 }
-	return s.bySegment(list, lacking, func(seg *segmentState, cs []indexed) error {
-		docs := make([]uint32, len(cs))
-		for k, c := range cs {
-			docs[k] = c.doc
-		}
+	lacking := slices.DeleteFunc(slices.Clone(list), func(c *Candidate) bool { return c.copy != 0 })
+	return s.bySegment(lacking, func(seg *segmentState, cs []indexed) error {
+		docs := lists.Map(cs, func(c indexed) uint32 { return c.doc })
 		at := 0
 		return seg.EntryHashes(docs, func(doc uint32, copy uint64) {
 			for cs[at].doc != doc {

@@ -11,6 +11,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -348,13 +349,8 @@ func (s *search) prepare() error {
 	}
 	for _, seg := range s.segs {
 		seg.copied = seg.PossibleDuplicates()
-		if s.elsewhere && seg.prepared {
-			s.keepElsewhere(seg)
-		}
-		if s.common != nil && seg.prepared {
-			if err := s.common.keep(seg); err != nil {
-				return err
-			}
+		if err := s.keepOthers(seg); err != nil {
+			return err
 		}
 	}
 	if !s.hasIDs(ids) {
@@ -367,20 +363,33 @@ func (s *search) prepare() error {
 	return s.findIDs(ids)
 }
 
-// keepElsewhere makes all candidates of sessions that another index answers for possible
-// duplicates, so that they are not counted before they are dropped.
-func (s *search) keepElsewhere(seg *segmentState) {
-	if seg.copied == nil {
-		return // all are
+// keepOthers makes all candidates of sessions that another index answers for, and of entries that
+// another one has too, possible duplicates, so that they are not counted before they are dropped
+// or noted.
+func (s *search) keepOthers(seg *segmentState) error {
+	if seg.copied == nil || !seg.prepared || !s.elsewhere && s.common == nil {
+		return nil // without copied all are
 	}
 	seg.copied = slices.Clone(seg.copied)
-	for i, run := range seg.files {
-		if at := s.fileNumbered(run.File); at >= 0 && s.files[at].elsewhere {
-			for doc := run.First; doc < seg.files.End(i); doc++ {
-				seg.copied.Add(doc)
-			}
+	if s.elsewhere {
+		docs, err := docset.OfFiles(seg.Segment, func(file uint32) bool {
+			at := s.fileNumbered(file)
+			return at >= 0 && s.files[at].elsewhere
+		})
+		if err != nil {
+			return err
+		}
+		seg.copied.Or(docs)
+	}
+	if s.common == nil {
+		return nil
+	}
+	for hash := range s.common.copies {
+		if err := seg.copied.Mark(seg.Segment, segment.FieldEntryHash, segment.EntryHashTerm(hash)); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (s *search) scoreAll(window int) error {

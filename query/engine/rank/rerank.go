@@ -164,12 +164,8 @@ func (r *reranker) lastWord() {
 
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
-	all := func(*Candidate) bool { return true }
-	return kinds, s.bySegment(list, all, func(seg *segmentState, cs []indexed) error {
-		docs := make([]uint32, len(cs))
-		for k, c := range cs {
-			docs[k] = c.doc
-		}
+	return kinds, s.bySegment(list, func(seg *segmentState, cs []indexed) error {
+		docs := lists.Map(cs, func(c indexed) uint32 { return c.doc })
 		return seg.KeywordsOf(segment.FieldKind, docs, func(k int, kind []byte) {
 			kinds[cs[k].index] = session.Kind(kind)
 		})

@@ -3,13 +3,10 @@ package rank
 import (
 	"cmp"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
 	"pigrep/index/record"
@@ -335,35 +332,27 @@ type indexed struct {
 	index int
 }
 
-// bySegment works on the wanted candidates of a list, grouped by segment and in the
-// order of their documents, on several segments at a time. It releases their pages.
-func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segmentState, []indexed) error) error {
+// bySegment works on the candidates of a list, grouped by segment and in the order of their
+// documents, on several segments at a time. It releases their pages.
+func (s *snapshot) bySegment(list []*Candidate, work func(*segmentState, []indexed) error) error {
 	lists := make([][]indexed, len(s.segs))
+	var segs []*segmentState
 	for i, c := range list {
-		if wanted(c) {
-			lists[c.segment] = append(lists[c.segment], indexed{c, i})
+		if lists[c.segment] == nil {
+			segs = append(segs, s.segs[c.segment])
 		}
+		lists[c.segment] = append(lists[c.segment], indexed{c, i})
 	}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for n, cs := range lists {
-		if len(cs) == 0 {
-			continue
-		}
-		g.Go(func() error {
-			seg := s.segs[n]
-			defer seg.Trim()
-			slices.SortFunc(cs, func(a, b indexed) int { return cmp.Compare(a.doc, b.doc) })
-			return work(seg, cs)
-		})
-	}
-	return g.Wait()
+	return eachOf(segs, func(seg *segmentState) error {
+		cs := lists[seg.number]
+		slices.SortFunc(cs, func(a, b indexed) int { return cmp.Compare(a.doc, b.doc) })
+		return work(seg, cs)
+	})
 }
 
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
-	all := func(*Candidate) bool { return true }
-	return lengths, s.bySegment(list, all, func(_ *segmentState, cs []indexed) error {
+	return lengths, s.bySegment(list, func(_ *segmentState, cs []indexed) error {
 		for _, c := range cs {
 			lengths[c.index] = s.lengthOf(s.resolve(c.Candidate))
 		}

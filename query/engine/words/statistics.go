@@ -106,15 +106,9 @@ func (d *dictionary) newStatistics(r *index.Reader, elsewhere map[uint64]bool) (
 		if len(left) == 0 {
 			break
 		}
-		files, err := seg.Files()
+		docs, err := docset.OfFiles(seg, func(file uint32) bool { return left[file] })
 		if err != nil {
 			return nil, err
-		}
-		docs := docset.New(seg.Len())
-		for i, run := range files {
-			for doc := run.First; left[run.File] && doc < files.End(i); doc++ {
-				docs.Add(doc)
-			}
 		}
 		d.elsewhere = append(d.elsewhere, docs)
 	}
