@@ -214,31 +214,21 @@ func patternError(pattern string, err error) error {
 	return e
 }
 
+// brackets finds parentheses and whatever may have one that groups nothing: escapes and classes. A
+// bracket right after the one that opens a class, or after ^, is in the class.
+var brackets = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.|\[\^?.(?:\\.|[^\]\\])*|[()]`) })
+
 // unbalanced returns the offset of the first parenthesis without a partner, -1 if
 // there is none.
 func unbalanced(pattern string) int {
 	var opened []int
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-		case '[':
-			// A bracket right after the opening one, or after ^, is in the class.
-			end := i + 1
-			if end < len(pattern) && pattern[end] == '^' {
-				end++
-			}
-			for end++; end < len(pattern) && pattern[end] != ']'; end++ {
-				if pattern[end] == '\\' {
-					end++
-				}
-			}
-			i = end
+	for _, at := range brackets().FindAllStringIndex(pattern, -1) {
+		switch pattern[at[0]] {
 		case '(':
-			opened = append(opened, i)
+			opened = append(opened, at[0])
 		case ')':
 			if len(opened) == 0 {
-				return i
+				return at[0]
 			}
 			opened = opened[:len(opened)-1]
 		}
@@ -263,47 +253,12 @@ func HasUpper(patterns []string, fixed bool) bool {
 	return slices.ContainsFunc(patterns, upperInRegexp)
 }
 
-func upperInRegexp(p string) bool {
-	for i := 0; i < len(p); {
-		rest := p[i:]
-		switch {
-		case strings.HasPrefix(rest, `\Q`):
-			quoted, _, _ := strings.Cut(rest[2:], `\E`)
-			if strings.ContainsFunc(quoted, unicode.IsUpper) {
-				return true
-			}
-			i += min(len(rest), 2+len(quoted)+2)
-		case rest[0] == '\\' && len(rest) > 2 && strings.IndexByte("pPx", rest[1]) >= 0 && rest[2] == '{':
-			i += skipPast(rest, '}')
-		case rest[0] == '\\' && len(rest) > 1 && (rest[1] == 'p' || rest[1] == 'P'):
-			i += min(len(rest), 3)
-		case rest[0] == '\\' && len(rest) > 1 && rest[1] == 'x':
-			i += min(len(rest), 4)
-		case rest[0] == '\\':
-			i += min(len(rest), 2)
-		case strings.HasPrefix(rest, "(?"):
-			i += skipPast(rest, rest[min(len(rest)-1, strings.IndexAny(rest+":", ":)>"))])
-		case strings.HasPrefix(rest, "[:"):
-			if end := strings.Index(rest, ":]"); end > 0 {
-				i += end + 2
-			} else {
-				i += 2
-			}
-		default:
-			r, size := utf8.DecodeRuneInString(rest)
-			if unicode.IsUpper(r) {
-				return true
-			}
-			i += size
-		}
-	}
-	return false
-}
+// marks finds what is no literal: escapes, flags and names of groups, and names of classes. What is
+// quoted by \Q is group 1.
+var marks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]*\}?|\\[pP].?|\\x.{0,2}|\\.|\(\?(?:P?<[^>]*|[a-zA-Z-]*)|\[:\]|\[:.*?:\]|\[:`)
+})
 
-// skipPast returns the length of s up to c, including it.
-func skipPast(s string, c byte) int {
-	if i := strings.IndexByte(s, c); i >= 0 {
-		return i + 1
-	}
-	return len(s)
+func upperInRegexp(p string) bool {
+	return strings.ContainsFunc(marks().ReplaceAllString(p, "$1"), unicode.IsUpper)
 }

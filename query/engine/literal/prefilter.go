@@ -2,6 +2,7 @@ package literal
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -143,25 +144,15 @@ func isPlain(r rune) bool {
 // longestPiece returns the longest piece of a literal that has only characters which
 // allowed accepts and that ok accepts as a whole. With any case allowed, the piece has
 // no character that has another case outside of ASCII.
-func longestPiece(l Literal, allowed func(rune) bool, ok func([]byte) bool) []byte {
-	var best []byte
-	start := 0
-	end := func(at int) {
-		piece := []byte(l.text[start:at])
-		for len(piece) > 0 && piece[0] == ' ' {
-			piece = piece[1:]
-		}
-		if len(piece) > len(best) && ok(piece) {
+func longestPiece(l Literal, allowed func(rune) bool, ok func([]byte) bool) (best []byte) {
+	pieces := strings.FieldsFunc(l.text, func(r rune) bool {
+		return !allowed(r) || l.fold && r >= utf8.RuneSelf && unicode.SimpleFold(r) != r
+	})
+	for _, piece := range pieces {
+		if piece := []byte(strings.TrimLeft(piece, " ")); len(piece) > len(best) && ok(piece) {
 			best = piece
 		}
 	}
-	for i, r := range l.text {
-		if !allowed(r) || l.fold && r >= utf8.RuneSelf && unicode.SimpleFold(r) != r {
-			end(i)
-			start = i + utf8.RuneLen(r)
-		}
-	}
-	end(len(l.text))
 	return best
 }
 

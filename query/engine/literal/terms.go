@@ -3,6 +3,7 @@ package literal
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -39,28 +40,12 @@ const (
 // has, as far as that is certain.
 func requiredTerms(a *analysis.Analyzer, l Literal) []requiredTerm {
 	var needs []requiredTerm
-	for _, piece := range stablePieces(l) {
-		needs = append(needs, pieceTerms(a, piece)...)
+	// Characters that have another case which analysis does not fold to the same term split it.
+	pieces := strings.FieldsFunc(l.text, func(r rune) bool { return l.fold && r >= utf8.RuneSelf && !FoldsAlike(r) })
+	for _, piece := range pieces {
+		needs = append(needs, pieceTerms(a, []byte(piece))...)
 	}
 	return needs
-}
-
-// stablePieces splits a literal at the characters that have another case which
-// analysis does not fold to the same term.
-func stablePieces(l Literal) [][]byte {
-	if !l.fold {
-		return [][]byte{[]byte(l.text)}
-	}
-	var pieces [][]byte
-	start := 0
-	for i, r := range l.text {
-		if r < utf8.RuneSelf || FoldsAlike(r) {
-			continue
-		}
-		pieces = append(pieces, []byte(l.text[start:i]))
-		start = i + utf8.RuneLen(r)
-	}
-	return append(pieces, []byte(l.text[start:]))
 }
 
 // FoldsAlike reports whether analysis folds every case of a character to the same.
