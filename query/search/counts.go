@@ -172,7 +172,7 @@ func nearest(ctx context.Context, in rank.Input, req Request, x *words.Expr, res
 			break
 		}
 		exactly := &syntax.Must{Item: &syntax.Term{Text: t.Word, Match: syntax.Phrase}}
-		req.Text = (&syntax.List{Items: append([]syntax.Node{exactly}, restrictions...)}).String()
+		req.Text = (&syntax.Group{Items: append([]syntax.Node{exactly}, restrictions...)}).String()
 		n, err := count(ctx, in, req)
 		if err != nil {
 			return nil, err
@@ -221,7 +221,7 @@ func asNear(a, b Near, word string) bool {
 // partsOf counts the entries with all parts of a word that no entry has.
 func partsOf(ctx context.Context, in rank.Input, req Request, x *words.Expr, restrictions []syntax.Node) (int, error) {
 	req.AllWords = false
-	req.Text = (&syntax.List{Items: append([]syntax.Node{x.Node}, restrictions...)}).String()
+	req.Text = (&syntax.Group{Items: append([]syntax.Node{x.Node}, restrictions...)}).String()
 	n, err := count(ctx, in, req)
 	return n.Parts, err
 }
@@ -263,7 +263,7 @@ func typed(x *words.Expr) string {
 // are neither scored nor verified then.
 func requiring(list []*words.Expr, restrictions []syntax.Node) string {
 	items := lists.Map(list, func(x *words.Expr) syntax.Node { return &syntax.Must{Item: x.Node} })
-	return (&syntax.List{Items: append(items, restrictions...)}).String()
+	return (&syntax.Group{Items: append(items, restrictions...)}).String()
 }
 
 // maxShown is the width of a word, or of a filter, in a sentence.

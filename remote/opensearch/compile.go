@@ -214,12 +214,14 @@ type wording struct {
 
 func (w *wording) node(n syntax.Node) object {
 	switch n := n.(type) {
-	case *syntax.List:
+	case *syntax.Group:
+		switch n.Op {
+		case syntax.And:
+			return w.every(n.Items)
+		case syntax.Or:
+			return either(lists.Map(n.Items, w.node)...)
+		}
 		return w.list(n.Items)
-	case *syntax.And:
-		return w.every(n.Items)
-	case *syntax.Or:
-		return either(lists.Map(n.Items, w.node)...)
 	case *syntax.Must:
 		return w.node(n.Item)
 	case *syntax.Not:

@@ -65,10 +65,7 @@ func topField(text, name string) (*Field, bool) {
 	}
 	root, _ := Parse(text)
 	items := []Node{root}
-	switch n := root.(type) {
-	case *List:
-		items = n.Items
-	case *And:
+	if n, ok := root.(*Group); ok && n.Op != Or {
 		items = n.Items
 	}
 	for _, item := range items {
@@ -92,11 +89,8 @@ func Removable(text string) (list []Node) {
 	const most = 8
 	root, _ := Parse(text)
 	items := []Node{root}
-	switch n := root.(type) {
-	case *List:
+	if n, ok := root.(*Group); ok && n.Op == List {
 		items = n.Items
-	case nil:
-		return nil
 	}
 	for _, item := range items {
 		inner := item

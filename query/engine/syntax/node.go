@@ -3,6 +3,7 @@ package syntax
 import (
 	"strings"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
 )
 
@@ -19,24 +20,24 @@ type Pos struct{ Start, End int }
 // Range implements Node.
 func (p Pos) Range() (start, end int) { return p.Start, p.End }
 
-// A List is nodes side by side. Each counts towards the score; only those marked with +
-// are required.
-type List struct {
+// A Group is several nodes.
+type Group struct {
+	Op    Op
 	Items []Node
 	Pos
 }
 
-// And is nodes that are all required.
-type And struct {
-	Items []Node
-	Pos
-}
+// Op says what the nodes of a Group are to each other.
+type Op uint8
 
-// Or is alternatives: one is enough.
-type Or struct {
-	Items []Node
-	Pos
-}
+// The operators, those that bind more tightly last.
+const (
+	List Op = iota // side by side: each counts towards the score; only those marked with + are required
+	Or             // alternatives: one is enough
+	And            // all are required
+)
+
+var between = [...]string{List: " ", Or: " OR ", And: " AND "}
 
 // Must is a node that is required.
 type Must struct {
@@ -83,9 +84,15 @@ func (n *Field) Values() []string {
 	return filter.Values(n.Value)
 }
 
-func (n *List) String() string { return join(n.Items, " ", n) }
-func (n *And) String() string  { return join(n.Items, " AND ", n) }
-func (n *Or) String() string   { return join(n.Items, " OR ", n) }
+// String puts those items in parentheses that do not bind more tightly.
+func (n *Group) String() string {
+	return strings.Join(lists.Map(n.Items, func(item Node) string {
+		if g, ok := item.(*Group); ok && g.Op <= n.Op {
+			return group(g)
+		}
+		return item.String()
+	}), between[n.Op])
+}
 
 func (n *Must) String() string {
 	if not, ok := n.Item.(*Not); ok && isUnary(not.Item) {
@@ -139,34 +146,6 @@ func (n *Field) String() string {
 	return n.Name + ":" + n.Value
 }
 
-// join writes the items of parent, in parentheses those that do not bind more tightly.
-func join(items []Node, between string, parent Node) string {
-	var b strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			b.WriteString(between)
-		}
-		if binding(item) <= binding(parent) {
-			b.WriteString(group(item))
-		} else {
-			b.WriteString(item.String())
-		}
-	}
-	return b.String()
-}
-
-func binding(n Node) int {
-	switch n.(type) {
-	case *List:
-		return 0
-	case *Or:
-		return 1
-	case *And:
-		return 2
-	}
-	return 3
-}
-
 // operand writes what follows + or !.
 func operand(n Node) string {
 	if t, ok := n.(*Term); ok {
@@ -195,11 +174,7 @@ func lastTerm(n Node) *Term {
 	switch n := n.(type) {
 	case *Term:
 		return n
-	case *List:
-		return lastTerm(n.Items[len(n.Items)-1])
-	case *And:
-		return lastTerm(n.Items[len(n.Items)-1])
-	case *Or:
+	case *Group:
 		return lastTerm(n.Items[len(n.Items)-1])
 	case *Must:
 		return lastTerm(n.Item)

@@ -262,34 +262,30 @@ func (p *parser) list() Node {
 	if len(items) == 0 {
 		return nil
 	}
-	return single(items, func(pos Pos) Node { return &List{items, pos} })
+	return grouped(List, items)
 }
 
-func (p *parser) or() Node {
-	items := []Node{p.and()}
-	for p.operator("OR") {
+func (p *parser) or() Node { return p.joined("OR", Or, p.and) }
+
+func (p *parser) and() Node { return p.joined("AND", And, p.unary) }
+
+// joined parses operands with an operator between them.
+func (p *parser) joined(name string, op Op, operand func() Node) Node {
+	items := []Node{operand()}
+	for p.operator(name) {
 		p.next++
-		items = append(items, p.and())
+		items = append(items, operand())
 	}
-	return single(items, func(pos Pos) Node { return &Or{items, pos} })
+	return grouped(op, items)
 }
 
-func (p *parser) and() Node {
-	items := []Node{p.unary()}
-	for p.operator("AND") {
-		p.next++
-		items = append(items, p.unary())
-	}
-	return single(items, func(pos Pos) Node { return &And{items, pos} })
-}
-
-func single(items []Node, many func(Pos) Node) Node {
+func grouped(op Op, items []Node) Node {
 	if len(items) == 1 {
 		return items[0]
 	}
 	start, _ := items[0].Range()
 	_, end := items[len(items)-1].Range()
-	return many(Pos{start, end})
+	return &Group{op, items, Pos{start, end}}
 }
 
 func (p *parser) unary() Node {

@@ -6,26 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/lists"
 )
 
 // shape writes a tree so that every difference shows.
 func shape(n Node) string {
-	list := func(name string, items []Node) string {
-		s := make([]string, len(items))
-		for i, item := range items {
-			s[i] = shape(item)
-		}
-		return name + "(" + strings.Join(s, " ") + ")"
-	}
 	switch n := n.(type) {
 	case nil:
 		return "nothing"
-	case *List:
-		return list("list", n.Items)
-	case *And:
-		return list("and", n.Items)
-	case *Or:
-		return list("or", n.Items)
+	case *Group:
+		name := [...]string{List: "list", And: "and", Or: "or"}[n.Op]
+		return name + "(" + strings.Join(lists.Map(n.Items, shape), " ") + ")"
 	case *Must:
 		return "must(" + shape(n.Item) + ")"
 	case *Not:
@@ -133,7 +125,7 @@ func TestParsePositions(t *testing.T) {
 	text := `ab  +(cd OR "e f") NOT kind:call`
 	n, _ := Parse(text)
 	var got []string
-	for _, item := range n.(*List).Items {
+	for _, item := range n.(*Group).Items {
 		start, end := item.Range()
 		got = append(got, text[start:end])
 	}

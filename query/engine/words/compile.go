@@ -144,12 +144,9 @@ func (c *compiler) expr(n syntax.Node, positive bool) *Expr {
 		return c.one(opMust, n.Item, positive)
 	case *syntax.Not:
 		return c.one(opNot, n.Item, !positive)
-	case *syntax.List:
-		return c.many(opList, n.Items, positive, n)
-	case *syntax.And:
-		return c.many(opAnd, n.Items, positive, n)
-	case *syntax.Or:
-		return c.many(opOr, n.Items, positive, n)
+	case *syntax.Group:
+		op := [...]exprOp{syntax.List: opList, syntax.And: opAnd, syntax.Or: opOr}[n.Op]
+		return c.many(op, n, positive)
 	}
 	return nil
 }
@@ -165,9 +162,9 @@ func (c *compiler) one(op exprOp, item syntax.Node, positive bool) *Expr {
 	return &Expr{op: op, kids: []*Expr{kid}, word: op == opMust && kid.word, Node: kid.Node}
 }
 
-func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.Node) *Expr {
+func (c *compiler) many(op exprOp, n *syntax.Group, positive bool) *Expr {
 	e := &Expr{op: op, Node: n}
-	for _, item := range items {
+	for _, item := range n.Items {
 		if kid := c.expr(item, positive); kid != nil {
 			e.kids = append(e.kids, kid)
 			e.word = e.word || kid.word

@@ -23,11 +23,13 @@ func (p paper) isHit(n syntax.Node) bool {
 		return hit(n.Item)
 	case *syntax.Not:
 		return !hit(n.Item)
-	case *syntax.And:
-		return !slices.ContainsFunc(n.Items, func(x syntax.Node) bool { return !hit(x) })
-	case *syntax.Or:
-		return slices.ContainsFunc(n.Items, hit)
-	case *syntax.List:
+	case *syntax.Group:
+		switch n.Op {
+		case syntax.And:
+			return !slices.ContainsFunc(n.Items, func(x syntax.Node) bool { return !hit(x) })
+		case syntax.Or:
+			return slices.ContainsFunc(n.Items, hit)
+		}
 		for _, x := range n.Items {
 			if (isRequired(x) || !isWanted(x)) && !hit(x) {
 				return false
@@ -43,12 +45,11 @@ func (p paper) lacksNothing(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Must:
 		return p.lacksNothing(n.Item)
-	case *syntax.And:
+	case *syntax.Group:
+		if n.Op == syntax.Or {
+			return slices.ContainsFunc(n.Items, p.lacksNothing)
+		}
 		return !slices.ContainsFunc(n.Items, func(x syntax.Node) bool { return !p.lacksNothing(x) })
-	case *syntax.List:
-		return !slices.ContainsFunc(n.Items, func(x syntax.Node) bool { return !p.lacksNothing(x) })
-	case *syntax.Or:
-		return slices.ContainsFunc(n.Items, p.lacksNothing)
 	case *syntax.Not:
 		if inner, ok := n.Item.(*syntax.Not); ok {
 			return p.lacksNothing(inner.Item)
@@ -64,11 +65,7 @@ func isWanted(n syntax.Node) bool {
 		return true
 	case *syntax.Must:
 		return isWanted(n.Item)
-	case *syntax.And:
-		return slices.ContainsFunc(n.Items, isWanted)
-	case *syntax.Or:
-		return slices.ContainsFunc(n.Items, isWanted)
-	case *syntax.List:
+	case *syntax.Group:
 		return slices.ContainsFunc(n.Items, isWanted)
 	case *syntax.Not:
 		inner, ok := n.Item.(*syntax.Not)
@@ -79,8 +76,10 @@ func isWanted(n syntax.Node) bool {
 
 func isRequired(n syntax.Node) bool {
 	switch n := n.(type) {
-	case *syntax.Must, *syntax.And:
+	case *syntax.Must:
 		return true
+	case *syntax.Group:
+		return n.Op == syntax.And
 	case *syntax.Not:
 		_, ok := n.Item.(*syntax.Not)
 		return ok
