@@ -10,11 +10,6 @@ import (
 
 // redact masks the texts of an entry, those of its JSON too.
 func (e *Entry) redact() {
-	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
-	e.UserText, e.CustomType = redact.Text(e.UserText), redact.Text(e.CustomType)
-	for i := range e.Images {
-		e.Images[i].MimeType = redact.Text(e.Images[i].MimeType)
-	}
 	if e.Raw != nil {
 		e.Raw = redact.JSON(e.Raw)
 	}
@@ -33,17 +28,11 @@ func (e *Entry) redact() {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		b.Text = mask(b.Text)
-		if b.Image != nil {
-			b.Image.MimeType = redact.Text(b.Image.MimeType)
-		}
-		if b.Shell != nil {
-			b.Shell.Command, b.Shell.Output = redact.Text(b.Shell.Command), redact.Text(b.Shell.Output)
-		}
 		if b.Call != nil {
 			redactCall(b.Call)
 		}
 	}
-	redact.Strings(e) // the rest
+	redact.Strings(e) // what is no text of bytes
 }
 
 // place is where a text is in memory.
@@ -71,6 +60,6 @@ func redactCall(c *session.Call) {
 		if !bytes.Equal(before, e.Old) || !bytes.Equal(after, e.New) {
 			c.Diff = nil // a secret of several lines is harder to find between numbers and signs
 		}
-		e.Path, e.Old, e.New = redact.Text(e.Path), before, after
+		e.Old, e.New = before, after
 	}
 }
