@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/record"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -74,17 +76,21 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	switch {
 	case req.Later:
 		resp.later = func(ctx context.Context, read bool, visit func(*Hit) error) error {
-			s.ctx, s.brief = ctx, !read
-			rank := 0
-			err := s.each(found.Hits, func(h *Hit) error {
-				rank++
-				h.Rank = rank
-				return visit(h)
-			})
-			if read {
-				s.sum(resp)
+			if s.ctx, s.brief = ctx, !read; read {
+				defer s.sum(resp)
 			}
-			return err
+			rank := 0
+			for h, err := range s.each(found.Hits) {
+				if err == nil && h != nil {
+					rank++
+					h.Rank = rank
+					err = visit(h)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	case req.Flat:
 		resp.Hits, err = s.hits(found.Hits)
@@ -182,65 +188,57 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	return hit, nil
 }
 
+// hits reads candidates in their order; of an excerpt, those of several sessions at a time.
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
-	if s.reader.IsExcerpt() && s.req.Flat {
-		return s.bySession(list)
-	}
-	hits := make([]Hit, 0, len(list)) // growing a long one takes twice its memory
-	err := s.each(list, func(h *Hit) error {
-		hits = append(hits, *h)
-		return nil
-	})
-	return hits, err
-}
-
-// bySession is hits for several sessions at a time.
-func (s *responder) bySession(list []*rank.Candidate) (hits []Hit, err error) {
-	places := make(map[int32][]int)
+	together := make(map[int32][]int)
 	for i, c := range list {
-		places[c.Session()] = append(places[c.Session()], i)
+		at := int32(0)
+		if s.reader.IsExcerpt() {
+			at = c.Session()
+		}
+		together[at] = append(together[at], i)
 	}
-	all := make([]*Hit, len(list))
-	hits = make([]Hit, 0, len(list))
+	hits := make([]Hit, len(list))
 	var g errgroup.Group
 	g.SetLimit(s.atOnce())
-	for _, of := range places {
+	for _, places := range together {
 		g.Go(func() error {
-			for _, i := range of {
-				if err := s.each(list[i:i+1], func(h *Hit) error { all[i] = h; return nil }); err != nil {
+			for h, err := range s.each(lists.Map(places, func(i int) *rank.Candidate { return list[i] })) {
+				if err != nil {
 					return err
 				}
+				if h != nil {
+					hits[places[0]] = *h
+				}
+				places = places[1:]
 			}
 			return nil
 		})
 	}
-	err = g.Wait()
-	for _, h := range all {
-		if h != nil {
-			hits = append(hits, *h)
-		}
-	}
-	return hits, err
+	err := g.Wait()
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Type == "" }), err
 }
 
-// each reads candidates and visits the hits made of them. Concurrent calls must be for
-// different files.
-func (s *responder) each(list []*rank.Candidate, visit func(*Hit) error) error {
-	w := s.found.Worker()
-	defer s.found.Done(w)
-	for _, c := range list {
-		if over, err := s.over(); over || err != nil {
-			return err
-		}
-		hit, err := s.hit(w, c)
-		if err == nil && hit != nil {
-			err = visit(hit)
-		}
-		if err != nil {
-			return err
+// each reads candidates and returns the hits made of them, nil for one that cannot be read. It
+// ends after an error. Concurrent calls must be for different files.
+func (s *responder) each(list []*rank.Candidate) iter.Seq2[*Hit, error] {
+	return func(yield func(*Hit, error) bool) {
+		w := s.found.Worker()
+		defer s.found.Done(w)
+		for _, c := range list {
+			over, err := s.over()
+			if over {
+				return
+			}
+			var h *Hit
+			if err == nil {
+				h, err = s.hit(w, c)
+			}
+			if !yield(h, err) || err != nil {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // distinct reads the hits of a session that are shown: of those that say the same the
@@ -252,36 +250,24 @@ func (s *responder) distinct(x *rank.Session) (hits []Hit, compared []int, err e
 		hits, err = s.hits(x.Hits)
 		return hits, nil, err
 	}
-	w := s.found.Worker()
-	defer s.found.Done(w)
 	var shown []wording
-	for i, c := range slices.Concat(x.Hits, x.Reserve) {
-		if i >= len(x.Hits) && len(hits) >= most {
-			break
-		}
-		over, err := s.over()
+	for h, err := range s.each(slices.Concat(x.Hits, x.Reserve)) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if over {
+		at := -1
+		if h != nil {
+			this := wordingOf(h)
+			if at = slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); at >= 0 {
+				hits[at].NearDuplicates++
+			} else {
+				at = len(hits)
+				hits, shown = append(hits, *h), append(shown, this)
+			}
+		}
+		if compared = append(compared, at); len(compared) >= len(x.Hits) && len(hits) >= most {
 			break
 		}
-		h, err := s.hit(w, c)
-		if err != nil {
-			return nil, nil, err
-		}
-		if h == nil {
-			compared = append(compared, -1)
-			continue
-		}
-		this := wordingOf(h)
-		if k := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); k >= 0 {
-			hits[k].NearDuplicates++
-			compared = append(compared, k)
-			continue
-		}
-		compared = append(compared, len(hits))
-		hits, shown = append(hits, *h), append(shown, this)
 	}
 	for i := range hits {
 		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.Listed > len(x.Hits)+len(x.Reserve)
