@@ -12,37 +12,34 @@ import (
 )
 
 type fileCount struct {
-	hits, all int    // hits that lack nothing, and all hits
-	parts     int    // hits whose missing words are all present in parts
-	weighty   int    // hits with a weighty word
-	mask      uint64 // words and fields that some candidate has, at least in parts
-	full      uint64 // those that some candidate matches
+	hits [LevelWhole + 1]int // by level
+	mask uint64              // words and fields that some candidate has, at least in parts
+	full uint64              // those that some candidate matches
 }
 
 // count adds a candidate; of one that was dropped only the words.
 func (t *fileCount) count(mask, partial uint64, v verdict, dropped bool) {
 	t.mask |= mask
 	t.full |= full(mask, partial)
-	if v.hit && !dropped {
-		t.all++
-		if v.whole {
-			t.hits++
-		} else if v.parts {
-			t.parts++
-		}
-		if v.weighty {
-			t.weighty++
-		}
+	if !dropped {
+		t.hits[v.level()]++
 	}
 }
 
 func (t *fileCount) add(o *fileCount) {
-	t.hits += o.hits
-	t.all += o.all
-	t.parts += o.parts
-	t.weighty += o.weighty
+	for level, n := range o.hits {
+		t.hits[level] += n
+	}
 	t.mask |= o.mask
 	t.full |= o.full
+}
+
+// from returns how many hits have a level or a better one.
+func (t *fileCount) from(least Level) (n int) {
+	for _, hits := range t.hits[least:] {
+		n += hits
+	}
+	return n
 }
 
 // A collector turns the scores of documents into candidates. A query of frequent words

@@ -102,7 +102,7 @@ func (s *search) shown() func(yield func(*Candidate) bool) {
 
 func (s *search) session(at int32) Session {
 	f := &s.files[at]
-	return Session{File: int(at), Total: f.hits, TotalAny: f.all, Listed: s.listedOf(&f.fileCount)}
+	return Session{File: int(at), Total: f.hits[LevelWhole], TotalAny: f.from(LevelWeak), Listed: f.from(s.least)}
 }
 
 // insertBest inserts a candidate into a list of at most so many best ones.

@@ -434,21 +434,20 @@ func (s *search) countAll() {
 			f.fileCount = fileCount{}
 		}
 	}
+	var all fileCount
 	n := Counts{Inexact: s.inexact()}
 	for i := range s.files {
-		f := &s.files[i]
-		n.Total += f.hits
-		n.TotalAny += f.all
-		n.Parts += f.parts
-		n.Weighty += f.weighty
-		if f.hits > 0 {
+		f := &s.files[i].fileCount
+		all.add(f)
+		if f.hits[LevelWhole] > 0 {
 			n.TotalSessions++
 		}
 	}
+	n.Total, n.Parts, n.Weighty, n.TotalAny = all.hits[LevelWhole], all.hits[LevelParts], all.from(LevelWeighty), all.from(LevelWeak)
 	n.Weak = s.opt.weak(&n)
 	s.least = cmp.Or(s.opt.Agreed.Least, s.opt.LeastOf(&n, s.plan.IsOpen))
 	for i := range s.files {
-		if listed := s.listedOf(&s.files[i].fileCount); listed > 0 {
+		if listed := s.files[i].from(s.least); listed > 0 {
 			n.Listed += listed
 			n.ListedSessions++
 		}
@@ -482,12 +481,6 @@ func (o *Options) weak(n *Counts) int {
 // folds reports whether looser hits may be folded. They may not for an open question, which
 // they may answer better than others, nor in a complete list, which has all hits.
 func (o *Options) folds(open bool) bool { return !open && o.Limit < completeList }
-
-// listedOf returns how many of the hits of a file are listed.
-func (s *search) listedOf(f *fileCount) int {
-	n := Counts{Total: f.hits, TotalAny: f.all, Parts: f.parts, Weighty: f.weighty}
-	return n.lists(s.least)
-}
 
 // entryPasses reports whether the entry of a document passes a filter. It reads the
 // session record only when the summary of the file cannot decide.
