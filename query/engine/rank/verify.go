@@ -161,10 +161,12 @@ func affordable(lengths []int64, budget int) int {
 
 // A reading is the result of reading a candidate.
 type reading struct {
-	known bool   // false: it was not read
-	lost  error  // why it cannot be read; nil when it was
-	whole uint64 // the words that it contains
-	size  int    // of the line
+	known  bool   // false: it was not read
+	lost   error  // why it cannot be read; nil when it was
+	whole  uint64 // the words that it contains
+	size   int    // of the line
+	parsed bool   // false: its JSON says that it contains none
+	copy   uint64 // session.Entry.Copy of the entry that was parsed
 }
 
 func (s *search) apply(c *Candidate, l *reading, strict bool) {
@@ -212,48 +214,62 @@ func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 }
 
 // readRound reads candidates, except entries of more than most bytes. The JSON of most
-// shows that they are no hits; the identities of the others are looked up, and they are
-// parsed.
+// shows that they are no hits; the others are parsed, and their identities looked up.
 func (s *search) readRound(round []*Candidate, most int) ([]reading, error) {
-	r := &roundReader{search: s, round: round, entries: s.entriesOf(round), most: most, readings: make([]reading, len(round))}
-	if s.canRuleOut() {
-		rest := make([]bool, len(r.entries))
-		err := r.each(func(w *Worker, k int, _ entry.Ref, _ entry.Identity, data []byte) error {
-			rest[k] = !s.ruledOut(w, round, r.entries[k], data)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		all := r.entries
-		r.entries = nil
-		for k, some := range all {
-			if rest[k] {
-				r.entries = append(r.entries, some)
+	entries, readings := s.entriesOf(round), make([]reading, len(round))
+	facts := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	err := s.readers.each(s.ctx, len(entries), func(w *Worker, n int) {
+		w.use(s.snapshot, s.source(round[entries[n][0]]))
+		w.Limit, w.Facts = most, facts
+		err := s.readEntry(w, round, entries[n], readings)
+		for _, k := range entries[n] {
+			l := &readings[k]
+			l.size = w.Size()
+			if l.known = !errors.Is(err, entry.ErrTooLong); l.known {
+				l.lost = cmp.Or(err, l.lost)
 			}
 		}
-	}
-	var left []*Candidate
-	for _, some := range r.entries {
-		for _, k := range some {
-			left = append(left, round[k])
-		}
-	}
-	if err := s.readIdentities(left); err != nil {
+	})
+	if err = cmp.Or(err, s.ctx.Err()); err != nil { // what was read last may have ended early
 		return nil, err
 	}
-	err := r.each(func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error {
-		return w.Parse(ref, id, data, func(e *session.Entry) {
-			for _, k := range r.entries[k] {
-				if int(round[k].part) >= len(e.Parts) {
-					r.readings[k].lost = entry.ErrChanged
-				} else {
-					r.readings[k].whole = s.wholeIn(w, round[k], e)
-				}
+	var parsed []*Candidate
+	for k, c := range round {
+		if readings[k].parsed {
+			parsed = append(parsed, c)
+		}
+	}
+	if err := s.readIdentities(parsed); err != nil {
+		return nil, err
+	}
+	for k, c := range round {
+		if l := &readings[k]; l.parsed && c.copy != 0 && c.copy != l.copy {
+			l.lost = entry.ErrChanged
+		}
+	}
+	return readings, nil
+}
+
+// readEntry reads an entry with some of the candidates.
+func (s *search) readEntry(w *Worker, round []*Candidate, some []int, readings []reading) error {
+	first := round[some[0]]
+	ref, id, err := w.ref(first, s.lengthOf(first))
+	if err != nil {
+		return err
+	}
+	data, err := w.JSON(ref)
+	if err != nil || s.ruledOut(w, round, some, data) {
+		return err
+	}
+	return w.Parse(ref, id, data, func(e *session.Entry) {
+		for _, k := range some {
+			if l := &readings[k]; int(round[k].part) >= len(e.Parts) {
+				l.lost = entry.ErrChanged
+			} else {
+				l.parsed, l.copy, l.whole = true, e.Copy, s.wholeIn(w, round[k], e)
 			}
-		})
+		}
 	})
-	return r.readings, cmp.Or(err, s.ctx.Err()) // what was read last may have ended early
 }
 
 // entriesOf returns the indexes of candidates, those of one entry together, in the order of
@@ -279,40 +295,6 @@ func (s *search) entriesOf(round []*Candidate) (entries [][]int) {
 	return entries
 }
 
-type roundReader struct {
-	*search
-	round    []*Candidate
-	entries  [][]int // that are left: indexes of their candidates
-	most     int     // bytes of an entry
-	readings []reading
-}
-
-// each calls use with the JSON of each entry that is left, whose number is k.
-func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error) error {
-	facts := slices.ContainsFunc(r.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
-	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
-		first := r.round[r.entries[k][0]]
-		w.use(r.snapshot, r.source(first))
-		w.Limit, w.Facts = r.most, facts
-		ref, id, err := w.ref(first, r.lengthOf(first))
-		var data []byte
-		if err == nil {
-			data, err = w.JSON(ref)
-		}
-		if err == nil {
-			err = use(w, k, ref, id, data)
-		}
-		for _, c := range r.entries[k] {
-			reading := &r.readings[c]
-			reading.size = w.Size()
-			reading.known = !errors.Is(err, entry.ErrTooLong)
-			if err != nil && reading.known {
-				reading.lost = err
-			}
-		}
-	})
-}
-
 func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
 	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
@@ -321,10 +303,6 @@ func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint6
 		}
 	}
 	return whole
-}
-
-func (s *search) canRuleOut() bool {
-	return slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Verify && p.JSON != nil })
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
