@@ -89,7 +89,7 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 
 // countWords counts the hits of each word of a query that has several.
 func countWords(ctx context.Context, in rank.Input, req Request, list []*words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
-	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.ResolvedWord) bool { return w.Find != nil && w.Find.Cost() > 0 })
+	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.ResolvedWord) bool { return w.Find != nil && w.Find.Cost > 0 })
 	list = slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight)
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
 		return nil, nil

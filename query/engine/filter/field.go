@@ -64,7 +64,7 @@ func (r *reading) apply(first func(*reading) error) error {
 }
 
 // NewTextTest returns the TextTest of a field, nil if it needs none.
-func NewTextTest(name, value string, env Env, a *analysis.Analyzer) (TextTest, error) {
+func NewTextTest(name, value string, env Env, a *analysis.Analyzer) (*TextTest, error) {
 	row := LookupField(name)
 	if row == nil || row.text == nil {
 		return nil, nil

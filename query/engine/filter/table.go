@@ -3,7 +3,6 @@ package filter
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/entry"
-	"pigrep/query/engine/match"
 	"pigrep/scope"
 )
 
@@ -45,7 +43,7 @@ type Row struct {
 	read   func(r *reading) error   // sets it, if it is not just the value
 	field  func(r *reading) error   // the same for the field, if that means something else
 	test   func(f *Filter, s *Spec) // adds what is then tested
-	text   func(r *reading, a *analysis.Analyzer) (TextTest, error)
+	text   func(r *reading, a *analysis.Analyzer) (*TextTest, error)
 }
 
 // Reach says which questions a filter restricts.
@@ -282,15 +280,13 @@ var Table = []Row{
 	},
 	{
 		Field: "cmd", Meaning: "words in the command of a bash call or a shell entry", Example: `cmd:"rm -rf"`,
-		text: func(r *reading, a *analysis.Analyzer) (TextTest, error) {
-			return &commandTest{terms: TermsIn(a, r.value), needle: match.NewNeedle(r.value)}, nil
-		},
+		text: newCommandTest,
 	},
 	{
 		Field:   "re",
 		Meaning: "a regular expression (RE2) on the text; quote white space; case counts if it has an upper-case letter",
 		Example: "re:time(d)?out",
-		text:    func(r *reading, _ *analysis.Analyzer) (TextTest, error) { return newExpressionTest(r.value) },
+		text:    newExpressionTest,
 	},
 }
 
@@ -430,18 +426,6 @@ func HostOf(s *session.Summary, own string) string {
 const ThisHost = "this"
 
 func (r *reading) time() (timespec.Span, error) { return timespec.Parse(r.value, r.env.Now) }
-
-func newFileTest(r *reading, a *analysis.Analyzer) (TextTest, error) {
-	value := r.value
-	if strings.HasPrefix(value, "~") {
-		value = r.env.expand(value)
-	}
-	value = strings.TrimRight(strings.TrimPrefix(session.Slashed(value), "./"), "/")
-	if value == "" {
-		return nil, fmt.Errorf("file: needs a path")
-	}
-	return &fileTest{path: value, terms: TermsIn(a, path.Base(value)), needle: match.NewNeedle(value)}, nil
-}
 
 func names[T ~string](list []T) (names []string) {
 	for _, s := range list {

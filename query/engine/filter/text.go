@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"runtime"
 	"slices"
@@ -23,18 +24,13 @@ import (
 
 // A TextTest is a field that the text of a part decides, not a keyword. The index only
 // gives candidate documents.
-type TextTest interface {
-	// Docs returns the candidate documents of a segment, nil for all.
-	Docs(seg *segment.Segment) (docset.Set, error)
-	// Matches reports whether a part passes.
-	Matches(p *Part) bool
-	// Spans returns the spans to mark in the text of a part.
-	Spans(a *analysis.Analyzer, text []byte) [][2]int
-	// Cost is the relative CPU time of Matches per byte of an entry: 1 for a usual
-	// regular expression, 0 if negligible.
-	Cost() int
-	// NeedsFacts reports whether Matches uses the facts of the entry.
-	NeedsFacts() bool
+type TextTest struct {
+	Docs    func(seg *segment.Segment) (docset.Set, error)          // the candidate documents of a segment, nil for all
+	Matches func(p *Part) bool                                      // whether a part passes
+	Spans   func(a *analysis.Analyzer, text []byte) (list [][2]int) // the spans to mark in the text of a part
+
+	Cost       int  // the relative CPU time of Matches per byte of an entry: 1 for a usual regular expression, 0 if negligible
+	NeedsFacts bool // Matches uses the facts of the entry
 }
 
 // A Part is a part of an entry that was read again, as TextTests need it.
@@ -58,6 +54,17 @@ func (p *Part) Folded() []byte {
 		p.folded = p.Folder.Fold(p.Text())
 	}
 	return p.folded
+}
+
+// calls returns the calls of the part.
+func (p *Part) calls() (list []*session.EntryCall) {
+	facts := p.Entry.Facts
+	for i := 0; facts != nil && i < len(facts.Calls); i++ {
+		if c := &facts.Calls[i]; c.Part == p.Number {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // maxTerms is the number of terms that are looked up. Matches compares the whole
@@ -85,14 +92,6 @@ func TermsIn(a *analysis.Analyzer, text string) []string {
 	return terms
 }
 
-// expressionTest is re:.
-type expressionTest struct {
-	program  *automaton.Program
-	required *literal.Required
-	cost     int       // relative CPU time per byte; 1 for a usual expression
-	matchers sync.Pool // of *automaton.Matcher
-}
-
 // An expression of usualSteps instructions costs twice as much as a small one; one of
 // more than mostSteps is an error. Matching a byte may take every instruction, and
 // a{1000} has a thousand.
@@ -104,8 +103,9 @@ const (
 // stateBytes is how much the states of an expression take, of all goroutines together.
 const stateBytes = 8 << 20
 
-func newExpressionTest(expr string) (TextTest, error) {
-	p, err := literal.Compile([]string{expr}, literal.Options{Multiline: true, MaxStates: mostSteps})
+// newExpressionTest returns the test of re:.
+func newExpressionTest(r *reading, _ *analysis.Analyzer) (*TextTest, error) {
+	p, err := literal.Compile([]string{r.value}, literal.Options{Multiline: true, MaxStates: mostSteps})
 	if e, ok := errors.AsType[*literal.PatternError](err); ok && e.Try == literal.TrySmaller {
 		return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
 	}
@@ -113,132 +113,104 @@ func newExpressionTest(expr string) (TextTest, error) {
 		return nil, err
 	}
 	steps := p.Program.Size()
-	f := &expressionTest{program: p.Program, required: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}
-	f.matchers.New = func() any { return f.program.Matcher(stateBytes / runtime.GOMAXPROCS(0)) }
-	return f, nil
-}
-
-func (f *expressionTest) Docs(seg *segment.Segment) (docset.Set, error) {
-	if f.required == nil {
-		return nil, nil
-	}
-	l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
-	l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
-	return l.Documents(f.required)
-}
-
-func (f *expressionTest) NeedsFacts() bool { return false }
-
-func (f *expressionTest) Cost() int { return f.cost }
-
-func (f *expressionTest) Matches(p *Part) bool {
-	m := f.matchers.Get().(*automaton.Matcher)
-	m.Ended = func() bool { return p.Ctx.Err() != nil }
-	found := m.Line(p.Text(), 0) >= 0
-	m.Ended = nil
-	f.matchers.Put(m)
-	return found
+	matchers := sync.Pool{New: func() any { return p.Program.Matcher(stateBytes / runtime.GOMAXPROCS(0)) }}
+	return &TextTest{
+		Cost: 1 + steps*steps/(usualSteps*usualSteps),
+		Docs: func(seg *segment.Segment) (docset.Set, error) {
+			if p.Required == nil {
+				return nil, nil
+			}
+			l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
+			l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
+			return l.Documents(p.Required)
+		},
+		Matches: func(p *Part) bool {
+			m := matchers.Get().(*automaton.Matcher)
+			m.Ended = func() bool { return p.Ctx.Err() != nil }
+			found := m.Line(p.Text(), 0) >= 0
+			m.Ended = nil
+			matchers.Put(m)
+			return found
+		},
+		Spans: func(_ *analysis.Analyzer, text []byte) [][2]int {
+			m := matchers.Get().(*automaton.Matcher)
+			defer matchers.Put(m)
+			return slices.DeleteFunc(m.Spans(text, maxSpans), func(s [2]int) bool { return s[0] == s[1] })
+		},
+	}, nil
 }
 
 // maxSpans is the number of spans of a text that a TextTest marks.
 const maxSpans = 200
 
-func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) [][2]int {
-	m := f.matchers.Get().(*automaton.Matcher)
-	defer f.matchers.Put(m)
-	return slices.DeleteFunc(m.Spans(text, maxSpans), func(s [2]int) bool { return s[0] == s[1] })
-}
-
-// commandTest is cmd:.
-type commandTest struct {
-	terms  []string
-	needle match.Needle
-}
-
-func (f *commandTest) Docs(seg *segment.Segment) (docset.Set, error) {
-	docs, err := docset.ByKind(seg, session.KindCall, session.KindShell)
-	if err != nil || len(f.terms) == 0 {
+// ofKinds returns the documents of some kinds with all terms of a list.
+func ofKinds(seg *segment.Segment, terms []string, kinds ...session.Kind) (docset.Set, error) {
+	docs, err := docset.ByKind(seg, kinds...)
+	if err != nil || len(terms) == 0 {
 		return docs, err
 	}
-	have, err := docset.Conjunction(seg.Len(), len(f.terms), docset.OneSpelling(f.terms), docset.TextTerms(seg))
-	if err == nil {
-		docs.And(have)
-	}
-	return docs, err
+	have, err := docset.Conjunction(seg.Len(), len(terms), docset.OneSpelling(terms), docset.TextTerms(seg))
+	return docset.Both(docs, have), err
 }
 
-func (f *commandTest) NeedsFacts() bool { return true }
-
-func (f *commandTest) Cost() int { return 0 }
-
-func (f *commandTest) Matches(p *Part) bool {
-	facts := p.Entry.Facts
-	if facts == nil {
-		return false
-	}
-	for i := range facts.Calls {
-		c := &facts.Calls[i]
-		if c.Part != p.Number || len(c.Command) == 0 {
-			continue
-		}
-		if _, _, ok := f.needle.Find(p.Commands.Fold(c.Command), 0); ok {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *commandTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return match.FindAll(a, &f.needle, text, 1)
+// newCommandTest returns the test of cmd:.
+func newCommandTest(r *reading, a *analysis.Analyzer) (*TextTest, error) {
+	terms, needle := TermsIn(a, r.value), match.NewNeedle(r.value)
+	return &TextTest{
+		NeedsFacts: true,
+		Docs: func(seg *segment.Segment) (docset.Set, error) {
+			return ofKinds(seg, terms, session.KindCall, session.KindShell)
+		},
+		Matches: func(p *Part) bool {
+			return slices.ContainsFunc(p.calls(), func(c *session.EntryCall) bool {
+				_, _, ok := needle.Find(p.Commands.Fold(c.Command), 0)
+				return ok && len(c.Command) > 0
+			})
+		},
+		Spans: func(a *analysis.Analyzer, text []byte) [][2]int { return match.FindAll(a, &needle, text, 1) },
+	}, nil
 }
 
 // fileTest is file:.
 type fileTest struct {
 	path   string
-	terms  []string
 	needle match.Needle
 }
 
-// Docs returns the calls with the last element of the path, and all summaries: their
-// lists of files may not be part of their text.
-func (f *fileTest) Docs(seg *segment.Segment) (docset.Set, error) {
-	docs, err := docset.ByKind(seg, session.KindCall)
-	if err != nil {
-		return nil, err
+func newFileTest(r *reading, a *analysis.Analyzer) (*TextTest, error) {
+	value := r.value
+	if strings.HasPrefix(value, "~") {
+		value = r.env.expand(value)
 	}
-	summaries, err := docset.ByKind(seg, session.KindSummary)
-	if err != nil {
-		return nil, err
+	value = strings.TrimRight(strings.TrimPrefix(session.Slashed(value), "./"), "/")
+	if value == "" {
+		return nil, fmt.Errorf("file: needs a path")
 	}
-	if len(f.terms) > 0 {
-		have, err := docset.Conjunction(seg.Len(), len(f.terms), docset.OneSpelling(f.terms), docset.TextTerms(seg))
-		if err != nil {
-			return nil, err
-		}
-		docs.And(have)
-	}
-	docs.Or(summaries)
-	return docs, nil
+	f := &fileTest{value, match.NewNeedle(value)}
+	terms := TermsIn(a, path.Base(value))
+	return &TextTest{
+		NeedsFacts: true,
+		Docs: func(seg *segment.Segment) (docset.Set, error) {
+			// The lists of files of summaries may not be part of their text.
+			docs, err := docset.ByKind(seg, session.KindSummary)
+			if err != nil {
+				return nil, err
+			}
+			calls, err := ofKinds(seg, terms, session.KindCall)
+			docs.Or(calls)
+			return docs, err
+		},
+		Matches: f.matches,
+		Spans:   func(a *analysis.Analyzer, text []byte) [][2]int { return match.FindAll(a, &f.needle, text, maxSpans) },
+	}, nil
 }
 
-func (f *fileTest) NeedsFacts() bool { return true }
-
-func (f *fileTest) Cost() int { return 0 }
-
-func (f *fileTest) Matches(p *Part) bool {
-	facts := p.Entry.Facts
-	if facts == nil {
-		return false
-	}
+func (f *fileTest) matches(p *Part) bool {
 	isIt := func(name string) bool { return f.matchesPath(name, p.Session.CWD) }
-	if p.Entry.Parts[p.Number].Kind == session.KindSummary {
+	if facts := p.Entry.Facts; facts != nil && p.Entry.Parts[p.Number].Kind == session.KindSummary {
 		return slices.ContainsFunc(facts.ReadFiles, isIt) || slices.ContainsFunc(facts.ModifiedFiles, isIt)
 	}
-	for i := range facts.Calls {
-		c := &facts.Calls[i]
-		if c.Part != p.Number {
-			continue
-		}
+	for _, c := range p.calls() {
 		if slices.ContainsFunc(c.Files, func(u session.FileUse) bool { return isIt(u.Path) }) || len(c.Command) > 0 && f.isNamedIn(p.Commands.Fold(c.Command)) {
 			return true
 		}
@@ -288,8 +260,4 @@ func (f *fileTest) isNamedIn(command []byte) bool {
 func endsSentence(text []byte) bool {
 	r, size := utf8.DecodeRune(text)
 	return size == 0 || r == ')' || unicode.IsSpace(r)
-}
-
-func (f *fileTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return match.FindAll(a, &f.needle, text, maxSpans)
 }

@@ -266,7 +266,7 @@ func (s *search) find() error {
 	if err := s.score(); err != nil {
 		return err
 	}
-	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts })
 	s.duplicates = s.found.joinDuplicates(s.snapshot, byDirectory)
 	s.trim()
 	if err := s.verify(); err != nil {

@@ -133,7 +133,7 @@ func (s *search) verifyBudget() (budget int, strict uint64) {
 	cost := 0
 	for _, p := range s.plan.Words {
 		if p.Find != nil {
-			cost += p.Find.Cost()
+			cost += p.Find.Cost
 		}
 		switch {
 		case p.Verify && p.Strict():
@@ -217,7 +217,7 @@ func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 // shows that they are no hits; the others are parsed, and their identities looked up.
 func (s *search) readRound(round []*Candidate, most int) ([]reading, error) {
 	entries, readings := s.entriesOf(round), make([]reading, len(round))
-	facts := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	facts := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts })
 	err := s.readers.each(s.ctx, len(entries), func(w *Worker, n int) {
 		w.use(s.snapshot, s.source(round[entries[n][0]]))
 		w.Limit, w.Facts = most, facts

@@ -44,12 +44,12 @@ type Word struct {
 	Wholes        []string   // joined identifiers in a compound, which a document with the whole compound contains
 	PartWholes    [][]string // for each part the Wholes that it is part of, each of which has it: github has the parts of GitHub; nil without Wholes
 	Verify        bool
-	Needle        match.Needle    // what Verify looks for
-	SpellingOnly  bool            // Verify only distinguishes the typed spelling from others
-	Cut           bool            // longer than a term: a document with its beginning has it
-	Loose         bool            // forms, longer words and typos are tried
-	Last          bool            // the last typed word: longer words are tried even when it is common
-	Find          filter.TextTest // set for a field that only the text can decide; then there are no terms
+	Needle        match.Needle     // what Verify looks for
+	SpellingOnly  bool             // Verify only distinguishes the typed spelling from others
+	Cut           bool             // longer than a term: a document with its beginning has it
+	Loose         bool             // forms, longer words and typos are tried
+	Last          bool             // the last typed word: longer words are tried even when it is common
+	Find          *filter.TextTest // set for a field that only the text can decide; then there are no terms
 }
 
 // A Query is a compiled query. It never changes after Compile.
@@ -184,7 +184,7 @@ func (c *compiler) many(op exprOp, n *syntax.Group, positive bool) *Expr {
 // field compiles a field. If its value is invalid, it is searched as text.
 func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 	found, err := filter.NewTextTest(n.Name, n.Value, c.env, &c.analyzer)
-	if err == nil && found != nil && found.Cost() > 0 {
+	if err == nil && found != nil && found.Cost > 0 {
 		if c.expressions++; c.expressions > maxExpressions {
 			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
 		}
@@ -216,7 +216,7 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 }
 
 // textField compiles a field that only the text of a document can decide.
-func (c *compiler) textField(n *syntax.Field, f filter.TextTest, positive bool) *Expr {
+func (c *compiler) textField(n *syntax.Field, f *filter.TextTest, positive bool) *Expr {
 	w := &Word{Text: n.String(), Scored: positive, Find: f, Verify: true}
 	for i, o := range c.Words {
 		if o.Find != nil && o.Text == w.Text && o.Scored == w.Scored {
