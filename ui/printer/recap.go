@@ -173,15 +173,9 @@ func (a *Recap) Text(t *Text) {
 		}
 		for _, what := range recap.Kinds {
 			// What passed later stands behind what did not.
-			var failed, passed []*recap.Fact
-			for _, f := range factsOf(s, what) {
-				if f.Passed == nil {
-					failed = append(failed, f)
-				} else {
-					passed = append(passed, f)
-				}
-			}
-			hidden = a.each(t, s, append(failed, passed...)) || hidden
+			facts := factsOf(s, what)
+			passed := slices.DeleteFunc(slices.Clone(facts), func(f *recap.Fact) bool { return f.Passed == nil })
+			hidden = a.each(t, s, append(neverPassed(facts), passed...)) || hidden
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
@@ -264,7 +258,7 @@ func Briefly(s *recap.Session) (list []Brief) {
 
 // briefFailures counts commands that failed, and names those that never passed, if there are any.
 func briefFailures(failed []*recap.Fact, dir string) string {
-	named := slices.DeleteFunc(slices.Clone(failed), func(f *recap.Fact) bool { return f.Passed != nil })
+	named := neverPassed(failed)
 	head := strconv.Itoa(len(failed))
 	switch passed := len(failed) - len(named); {
 	case len(named) == 0:
@@ -273,6 +267,10 @@ func briefFailures(failed []*recap.Fact, dir string) string {
 		head += fmt.Sprintf(", %d passed later; never", passed)
 	}
 	return head + ": " + strings.Join(lists.Map(named, func(f *recap.Fact) string { return terminal.ClipWords(within(f.Text, dir), mostCommand/2) }), ", ")
+}
+
+func neverPassed(facts []*recap.Fact) []*recap.Fact {
+	return slices.DeleteFunc(slices.Clone(facts), func(f *recap.Fact) bool { return f.Passed != nil })
 }
 
 func factsOf(s *recap.Session, what recap.What) (list []*recap.Fact) {

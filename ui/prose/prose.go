@@ -367,9 +367,9 @@ func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	list := TrimSpace(clusters(s, spans))
 	lines, taken := wrap(list, width, n)
 	shown := list
-	most := matchesIn(list[:taken])
+	most, all := matchesIn(list[:taken]), matchesIn(list)
 	for at := range list {
-		if taken == len(list) || most == matchesIn(list) || !beginsMatch(list, at) {
+		if most == all || !beginsMatch(list, at) {
 			continue
 		}
 		from := list[leadOf(list, at, width):]
