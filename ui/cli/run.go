@@ -127,11 +127,11 @@ func printError(a *app.App, err error) {
 	if err == nil || system.IsClosedPipe(err) || errors.Is(err, problem.ErrNothingFound) || errors.Is(err, problem.ErrIncomplete) || errors.Is(err, problem.ErrLeft) {
 		return
 	}
-	f := printer.Failure{Code: problem.CodeIO, Message: err.Error()}
+	f := printer.Message{Code: problem.CodeIO, Message: err.Error()}
 	if p, ok := errors.AsType[*problem.Error](err); ok {
-		f = printer.Failure{Code: p.Code, Message: p.Error(), Hint: p.Hint, Candidates: p.Candidates}
+		f = printer.Message{Code: p.Code, Message: p.Error(), Hint: p.Hint, Candidates: p.Candidates}
 	} else if errors.Is(err, context.Canceled) {
-		f = printer.Failure{Code: problem.CodeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
+		f = printer.Message{Code: problem.CodeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
 		if a.Kept != "" {
 			f.Hint = a.Kept + "; run it again to go on"
 		}

@@ -374,45 +374,27 @@ type CommandColumns struct {
 	Columns []string
 }
 
-// Failure is an error for people or programs.
-type Failure struct {
-	Code    string `json:"code"`
+// Message is an error, or a warning beside the results that stops nothing.
+type Message struct {
+	Code    string `json:"code,omitempty"` // of an error; a warning has none
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 	// Candidates are what the user may have meant, safe to print.
 	Candidates []string `json:"candidates,omitempty"`
 }
 
-// Write writes the error on one line and the hint on another, or both as
-// {"error":{…}}. A width wraps lines between words; 0 is none.
-func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
-	f.Message, f.Hint = brief(f.Message), brief(f.Hint)
-	return tell(w, asJSON, width, map[string]any{"error": f}, f.Message, f.Hint, f.Candidates...)
-}
-
-// Warning is a message beside the results that stops nothing.
-type Warning struct {
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-// Write writes the warning on one line and the hint on another, or both as
-// {"warning":{…}}. A width wraps lines between words; 0 is none.
-func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
-	n.Message, n.Hint = brief(n.Message), brief(n.Hint)
-	return tell(w, asJSON, width, map[string]any{"warning": n}, n.Message, n.Hint)
-}
-
-// tell writes a message as lines, or an answer with it as JSON.
-func tell(w io.Writer, asJSON bool, width int, answer any, message, hint string, candidates ...string) error {
+// Write writes the message on one line and the hint on another, or both as
+// {"error":{…}} or {"warning":{…}}. A width wraps lines between words; 0 is none.
+func (m Message) Write(w io.Writer, asJSON bool, width int) error {
+	m.Message, m.Hint = brief(m.Message), brief(m.Hint)
 	if asJSON {
-		return encode(w, answer)
+		return encode(w, map[string]any{cmp.Or(human.When(m.Code != "", "error"), "warning"): m})
 	}
-	s := messageLine("pigrep: ", message, width)
-	for _, c := range candidates {
+	s := messageLine("pigrep: ", m.Message, width)
+	for _, c := range m.Candidates {
 		s += "  " + c + "\n"
 	}
-	_, err := io.WriteString(w, s+human.When(hint != "", messageLine("hint: ", hint, width)))
+	_, err := io.WriteString(w, s+human.When(m.Hint != "", messageLine("hint: ", m.Hint, width)))
 	return err
 }
 

@@ -321,14 +321,14 @@ func TestReports(t *testing.T) {
 	}
 }
 
-func TestFailure(t *testing.T) {
-	f := Failure{Code: "query", Message: "the query is\nempty \x1b[31m<>", Hint: "type a word"}
+func TestMessage(t *testing.T) {
+	f := Message{Code: "query", Message: "the query is\nempty \x1b[31m<>", Hint: "type a word"}
 	var b bytes.Buffer
 	for _, asJSON := range []bool{false, true} {
 		if err := f.Write(&b, asJSON, 0); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range []Warning{{Message: "a\tfile \x1b[1mis\n<gone>"}, {Message: "behind", Hint: "wait"}} {
+		for _, w := range []Message{{Message: "a\tfile \x1b[1mis\n<gone>"}, {Message: "behind", Hint: "wait"}} {
 			if err := w.Write(&b, asJSON, 0); err != nil {
 				t.Fatal(err)
 			}
@@ -367,7 +367,7 @@ func TestWriteErrorsComeBack(t *testing.T) {
 
 // A message breaks between words on a terminal, and never in a pipe.
 func TestMessageWidth(t *testing.T) {
-	w := Warning{Message: "nothing found in this directory; --scope all searches everything", Hint: "pigrep sessions --project /a/path/that/is/longer/than/the/terminal now"}
+	w := Message{Message: "nothing found in this directory; --scope all searches everything", Hint: "pigrep sessions --project /a/path/that/is/longer/than/the/terminal now"}
 	for width, want := range map[int]string{
 		0:  "pigrep: nothing found in this directory; --scope all searches everything\nhint: pigrep sessions --project /a/path/that/is/longer/than/the/terminal now\n",
 		40: "pigrep: nothing found in this directory;\n--scope all searches everything\nhint: pigrep sessions --project\n/a/path/that/is/longer/than/the/terminal\nnow\n",

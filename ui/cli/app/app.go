@@ -112,7 +112,7 @@ func (s *Speech) Advise(hint, format string, args ...any) {
 		return
 	}
 	// A warning that cannot be written does not stop the run.
-	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(s.Streams.Err, s.JSON, s.MessageWidth())
+	_ = printer.Message{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(s.Streams.Err, s.JSON, s.MessageWidth())
 }
 
 // Explain is Advise for a user who looks at an empty answer: programs see that it is empty.
