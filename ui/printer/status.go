@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,17 +126,17 @@ func (s *Status) JSON(j *JSON) {
 	j.Object("status", answer)
 }
 
-// fact is a line of a report.
-type fact struct{ name, value string }
+// Fact is a line of a report.
+type Fact struct{ Name, Value string }
 
-func factSheet(facts []fact) *sheet[fact] {
-	return &sheet[fact]{
-		columns: []sheetColumn[fact]{
-			{column{Name: "name", Title: "NAME"}, func(f *fact) cell {
-				name := strings.TrimLeft(f.name, " ")
-				return cell{Indent: f.name[:len(f.name)-len(name)], Plain: name, Style: DimStyle}
+func factSheet(facts []Fact) *sheet[Fact] {
+	return &sheet[Fact]{
+		columns: []sheetColumn[Fact]{
+			{column{Name: "name", Title: "NAME"}, func(f *Fact) cell {
+				name := strings.TrimLeft(f.Name, " ")
+				return cell{Indent: f.Name[:len(f.Name)-len(name)], Plain: name, Style: DimStyle}
 			}},
-			{column{Name: "value", Title: "VALUE", Whole: true}, func(f *fact) cell { return textCell(f.value) }},
+			{column{Name: "value", Title: "VALUE", Whole: true}, func(f *Fact) cell { return textCell(f.Value) }},
 		},
 		rows: listed(facts), bare: true,
 	}
@@ -147,29 +146,22 @@ func (s *Status) Sheet(layout Layout) table { return factSheet(statusFacts(s, la
 
 func (s *Status) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
-// Facts visits the lines of the text as names and values. Some names are indented below
-// the one before.
-func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		for _, f := range statusFacts(s, Layout{Home: home, Now: now}) {
-			if !yield(f.name, f.value) {
-				return
-			}
-		}
-	}
+// Facts are the lines of the text. Some names are indented below the one before.
+func (s *Status) Facts(home string, now time.Time) []Fact {
+	return statusFacts(s, Layout{Home: home, Now: now})
 }
 
 // factList collects the lines of a report. Without a time, numbers and times are those for
 // programs.
 type factList struct {
 	Layout
-	facts []fact
+	facts []Fact
 }
 
 // add adds a line, unless its value is empty.
 func (l *factList) add(name, value string) {
 	if value != "" {
-		l.facts = append(l.facts, fact{name, value})
+		l.facts = append(l.facts, Fact{name, value})
 	}
 }
 
@@ -194,7 +186,7 @@ func (l *factList) time(t time.Time) string {
 }
 
 // statusFacts returns the status as names and values.
-func statusFacts(s *Status, layout Layout) []fact {
+func statusFacts(s *Status, layout Layout) []Fact {
 	l := &factList{Layout: layout}
 	l.roots(s)
 	l.add("index", l.path(s.Dir))
@@ -391,7 +383,7 @@ func (p *Pruned) Text(t *Text) {
 }
 
 // unusedFacts describes unused indexes, a line for each.
-func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
+func unusedFacts(name string, unused []index.Unused, layout Layout) []Fact {
 	l := &factList{Layout: layout}
 	for _, x := range unused {
 		roots := lists.Map(x.Roots, l.path)
@@ -646,7 +638,7 @@ func (x *Keep) Sheet(layout Layout) table { return factSheet(keepFacts(x, layout
 func (x *Keep) Text(t *Text) { t.table(x.Sheet(t.Layout)) }
 
 // keepFacts describes the archive, a line for each agent.
-func keepFacts(x *Keep, layout Layout) []fact {
+func keepFacts(x *Keep, layout Layout) []Fact {
 	l := &factList{Layout: layout}
 	limit := cmp.Or(human.When(x.Limit > 0, "of at most "+human.Bytes(x.Limit)), "without a limit")
 	l.add("archive", l.path(x.Dir)+": "+human.Bytes(x.Size)+" "+limit)

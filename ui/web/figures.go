@@ -295,9 +295,9 @@ func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &statusPage{Damage: html.Line(status.Damage)}
-	for name, value := range status.Facts(s.Home, s.Now().In(s.Zone)) {
-		text := strings.TrimLeft(name, " ")
-		p.Facts = append(p.Facts, statusFact{text, html.Line(value), text != name})
+	for _, f := range status.Facts(s.Home, s.Now().In(s.Zone)) {
+		name := strings.TrimLeft(f.Name, " ")
+		p.Facts = append(p.Facts, statusFact{name, html.Line(f.Value), name != f.Name})
 	}
 	return s.show(w, r, "status", "Status", p)
 }
