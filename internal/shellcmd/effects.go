@@ -48,7 +48,7 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 	}
 	c := &d.commands[len(d.commands)-1] // of those that run one another, the last does it
 	resolved := func(name string) string { return Resolve(name, c.dir) }
-	plain := slices.DeleteFunc(slices.Clone(c.args), func(a string) bool { return a == "" || a[0] == '-' })
+	plain := plainArguments(c)
 	switch label := c.label(); {
 	case label == "cat" && heredoc != "" && len(plain) == 0 && len(written) > 0:
 		appends := slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob })
@@ -66,7 +66,7 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 		}
 		d.effects = append(d.effects, Effect{Path: resolved(to), From: resolved(from)})
 	case label == "sed":
-		d.effects = append(d.effects, swaps(c)...)
+		d.effects = append(d.effects, swaps(c, plain)...)
 	}
 }
 
@@ -74,31 +74,15 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 var nextSwap = compiled(`[;\n]\s*s\b`)
 
 // swaps returns the effects of sed if it edits files in place and its expressions swap strings.
-func swaps(c *command) (list []Effect) {
-	inPlace, extended := false, false
-	var scripts, files []string
-	for i := 0; i < len(c.args); i++ {
-		switch a := c.args[i]; {
-		case a == "-e" || a == "--expression":
-			if i++; i < len(c.args) {
-				scripts = append(scripts, c.args[i])
-			}
-		case strings.HasPrefix(a, "--in-place"):
-			inPlace = true
-		case strings.HasPrefix(a, "-"):
-			inPlace = inPlace || strings.Contains(a, "i")
-			extended = extended || strings.ContainsAny(a, "Er")
-			if strings.HasSuffix(a, "e") && i+1 < len(c.args) {
-				i++
-				scripts = append(scripts, c.args[i])
-			}
-		case a != "":
-			files = append(files, a)
-		}
+func swaps(c *command, args []string) (list []Effect) {
+	if !c.has("-i") && !c.has("--in-place") {
+		return nil
 	}
-	if len(scripts) == 0 && len(files) > 0 {
-		scripts, files = files[:1], files[1:]
+	scripts := slices.Concat(c.values("-e"), c.values("--expression"))
+	if len(scripts) == 0 {
+		scripts = args[:min(1, len(args))]
 	}
+	extended := slices.ContainsFunc([]string{"-E", "-r", "--regexp-extended"}, c.has)
 	var all []Swap
 	for _, s := range scripts {
 		for _, one := range nextSwap().Split(s, -1) {
@@ -107,10 +91,10 @@ func swaps(c *command) (list []Effect) {
 			}
 		}
 	}
-	if !inPlace || len(all) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	return lists.Map(files, func(name string) Effect { return Effect{Path: Resolve(name, c.dir), Swaps: all} })
+	return lists.Map(editedFiles(c, args), func(name string) Effect { return Effect{Path: Resolve(name, c.dir), Swaps: all} })
 }
 
 // parseSwap reads s/old/new/flags.
