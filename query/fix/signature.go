@@ -182,47 +182,24 @@ func eachVolatile(text []byte, start, end int, blank func(start, end int, piece 
 	}
 }
 
+// pathLike matches a URL, a path, or a name with an extension and possibly a position.
+var pathLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)://|^[/~][/._\-@[:alnum:]\x80-\x{10ffff}]|^\.\.?/|^[[:alnum:]]:[\\/]` +
+		`|^.*[^\x00-9].*\.[[:alpha:]\x80-\x{10ffff}][[:alnum:]\x80-\x{10ffff}]{0,4}(?::\d+)*$`)
+})
+
 // isPath reports whether a piece of text is a path, a URL or the name of a file, with
 // or without a position.
 func isPath(p []byte) bool {
-	switch {
-	case len(p) < 2:
-		return false
-	case bytes.Contains(p, []byte("://")):
-		return true
-	case strings.IndexByte("/~", p[0]) >= 0 && (isAlnum(p[1]) || strings.IndexByte("/._-@", p[1]) >= 0), bytes.HasPrefix(p, []byte("./")), bytes.HasPrefix(p, []byte("../")):
-		return true
-	case len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && isAlnum(p[0]):
-		return true
-	}
-	// A name with an extension.
-	p = withoutPosition(p)
-	dot := bytes.LastIndexByte(p, '.')
-	if dot <= 0 || len(p)-dot-1 < 1 || len(p)-dot-1 > 5 {
-		return false
-	}
-	for i, c := range p[dot+1:] {
-		if !isAlnum(c) || i == 0 && isDigit(c) {
-			return false
-		}
-	}
-	return bytes.ContainsFunc(p[:dot], func(r rune) bool { return r > '9' })
+	return len(p) > 1 && bytes.ContainsAny(p, "/~.\\") && pathLike().Match(p) // most words have none of these
 }
 
-// withoutPosition cuts :LINE and :LINE:COLUMN off.
-func withoutPosition(p []byte) []byte {
-	for {
-		i := bytes.LastIndexByte(p, ':')
-		if i <= 0 || !isNumber(p[i+1:]) {
-			return p
-		}
-		p = p[:i]
-	}
-}
+// position matches :LINE and :LINE:COLUMN after a path.
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(.+?)(?::\d+)*$`) })
 
 // lastElement returns the last element of a path, without a position; other text as it is.
 func lastElement(p []byte) []byte {
-	p = bytes.TrimRight(withoutPosition(p), "/\\")
+	p = bytes.TrimRight(position().ReplaceAll(p, []byte("$1")), "/\\")
 	if i := bytes.LastIndexAny(p, "/\\"); i >= 0 && !bytes.ContainsAny(p, " ") {
 		return p[i+1:]
 	}
