@@ -2,9 +2,7 @@ package fix
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"slices"
 
 	"pigrep/index/analysis"
 )
@@ -16,7 +14,6 @@ type finder struct {
 	ctx     context.Context // its end ends a search in a long text, without a match
 	numbers map[string]int  // of the terms of the signature
 	has     []bool          // by number: the text has it
-	rare    [][]byte        // a text without any of these does not have enough; nil if that cannot be said
 }
 
 func newFinder(ctx context.Context, s *signature) *finder {
@@ -27,38 +24,7 @@ func newFinder(ctx context.Context, s *signature) *finder {
 		}
 	}
 	f.has = make([]bool, len(f.numbers))
-	f.rare = s.rarest()
 	return f
-}
-
-// rarest returns words of each line, the rarest first. A text without any of them cannot
-// have enough of the line. It is nil if the bytes of a text do not show which words it has.
-func (s *signature) rarest() (list [][]byte) {
-	for i := range s.lines {
-		l := &s.lines[i]
-		words := slices.Clone(l.words)
-		slices.SortStableFunc(words, func(a, b word) int { return cmp.Compare(s.weights[b.term], s.weights[a.term]) })
-		without := l.weight
-		var seen []string
-		for _, w := range words {
-			if slices.Contains(seen, w.term) {
-				continue
-			}
-			if w.joined || !isASCII([]byte(w.term)) {
-				return nil
-			}
-			seen = append(seen, w.term)
-			list = append(list, []byte(w.term))
-			if without -= s.weights[w.term]; without < leastWords(enough)*l.weight {
-				break
-			}
-		}
-	}
-	return list
-}
-
-func isASCII(text []byte) bool {
-	return !bytes.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
 }
 
 // leastWords returns how much of the words of a line a text has that has this much of it.
@@ -129,12 +95,6 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 
 // mayHave reports whether enough of the words of some line are anywhere in the text.
 func (f *finder) mayHave(text []byte, least float64) bool {
-	if f.rare != nil && isASCII(text) {
-		folded := bytes.ToLower(text)
-		if !slices.ContainsFunc(f.rare, func(w []byte) bool { return bytes.Contains(folded, w) }) {
-			return false
-		}
-	}
 	clear(f.has)
 	f.walk(text, func(t analysis.Token) {
 		if i, ok := f.numbers[string(t.Term)]; ok {

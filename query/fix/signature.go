@@ -30,7 +30,6 @@ type value struct {
 type word struct {
 	term       string
 	start, end int
-	joined     bool // of the parts of an identifier
 }
 
 // A normalizer takes lines apart. It is used by one goroutine.
@@ -84,7 +83,7 @@ func (n *normalizer) line(text []byte, offset int) line {
 	}
 	n.walk(n.blanked, func(t analysis.Token) {
 		if !isNumber(t.Term) || codes[t.Start] {
-			l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End, t.Form == analysis.Whole})
+			l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End})
 		}
 	})
 	return l
@@ -105,7 +104,7 @@ var codeWords = []string{"code", "status", "errno", "exit", "http"}
 // whole is line with the values among the words.
 func (n *normalizer) whole(text []byte, offset int) (l line) {
 	n.walk(text, func(t analysis.Token) {
-		l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End, t.Form == analysis.Whole})
+		l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End})
 	})
 	return l
 }
