@@ -82,7 +82,7 @@ type table[T any] struct {
 	tools  *record.Names
 	deed   func(i int) session.Deed // of fact i; nil if rows have none
 	models *record.Names
-	recent []*T // of the facts of the piece and the day, by the numbers of tool, deed and model
+	recent map[[3]int]*T // of the facts of the piece and the day, by the numbers of tool, deed and model
 	day    day
 	timed  bool   // some dimension depends on the time
 	blocks blocks // nil without the dimension of this name
@@ -100,29 +100,16 @@ type day struct {
 
 func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	return &table[T]{
-		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T),
+		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T), recent: make(map[[3]int]*T),
 		timed: slices.ContainsFunc(req.By, IsPeriod),
 	}
 }
 
-// begin is called before the facts or the sums of a piece are added; tools and deed are nil
+// begin is called before the facts or the sums of a piece are added; tools and deed are both nil
 // when they have none.
 func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Names, deed func(i int) session.Deed, models *record.Names) {
-	t.file, t.owner, t.times, t.tools, t.deed, t.models = f, owner, times, nil, nil, nil
-	rows := 1
-	if tools != nil && slices.Contains(t.by, "tool") {
-		t.tools = tools
-		rows *= len(tools.List)
-	}
-	if deed != nil && slices.Contains(t.by, "action") {
-		t.deed = deed
-		rows *= len(session.Deeds)
-	}
-	if slices.Contains(t.by, "model") {
-		t.models = models
-		rows *= len(models.List)
-	}
-	t.recent = emptied(t.recent, rows)
+	t.file, t.owner, t.times, t.tools, t.deed, t.models = f, owner, times, tools, deed, models
+	clear(t.recent)
 	if t.blocks != nil {
 		t.day = day{} // that of another agent
 	}
@@ -165,20 +152,16 @@ func (t *table[T]) row(i int) *T {
 			clear(t.recent)
 		}
 	}
-	n := 0
+	numbers := [3]int{2: t.models.Number(i)}
 	if t.tools != nil {
-		n = t.tools.Number(i)
+		numbers[0], numbers[1] = t.tools.Number(i), int(t.deed(i))
 	}
-	if t.deed != nil {
-		n = n*len(session.Deeds) + int(t.deed(i))
+	row := t.recent[numbers]
+	if row == nil {
+		row = t.find(i)
+		t.recent[numbers] = row
 	}
-	if t.models != nil {
-		n = n*len(t.models.List) + t.models.Number(i)
-	}
-	if t.recent[n] == nil {
-		t.recent[n] = t.find(i)
-	}
-	return t.recent[n]
+	return row
 }
 
 // find returns the row of fact i, and makes it when it is new.
