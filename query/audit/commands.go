@@ -116,10 +116,9 @@ func CompareCommands(req *Request, a, b *CommandRow) int {
 
 // commandCount counts the shell commands of all sessions.
 type commandCount struct {
-	x        *auditor
-	table    CommandTable // without its rows
-	groups   groups[commandGroup]
-	programs []*commandGroup // of a piece, by their numbers there
+	x      *auditor
+	table  CommandTable // without its rows
+	groups groups[commandGroup]
 }
 
 // add adds the sums or the facts of a piece.
@@ -135,7 +134,7 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 	}
 	c := &p.Calls
 	names := c.Programs.Names()
-	t.programs = emptied(t.programs, len(names))
+	programs := make([]*commandGroup, len(names))
 	return t.x.visitCalls(f, p, func(i int) {
 		if c.Flags(i).Rejected() && !t.x.req.Rejected { // it did not run
 			return
@@ -146,10 +145,10 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 		}
 		blamed := c.Blamed(i)
 		c.Programs.Numbers(i, func(number int) {
-			if t.programs[number] == nil {
-				t.programs[number] = t.groups.row(names[number])
+			if programs[number] == nil {
+				programs[number] = t.groups.row(names[number])
 			}
-			t.programs[number].addCall(f, c, i, t.table.Calls, blamed&1 != 0)
+			programs[number].addCall(f, c, i, t.table.Calls, blamed&1 != 0)
 			blamed >>= 1
 		})
 	})

@@ -115,13 +115,6 @@ func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Nam
 	}
 }
 
-// emptied returns a list of n zero values, in the memory of another one if it fits.
-func emptied[T any](list []T, n int) []T {
-	list = slices.Grow(list[:0], n)[:n]
-	clear(list)
-	return list
-}
-
 // samePeriod reports whether facts of these times belong to the same rows, as far as it
 // depends on the time.
 func (t *table[T]) samePeriod(first, last int64) bool {

@@ -250,7 +250,6 @@ type usageBuild struct {
 	file, owner *file
 	source      *record.Names
 	model       *record.Names
-	bySource    []*sourceGroup // by their numbers there
 }
 
 // Usage adds up tokens and cost.
@@ -324,17 +323,12 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 		b.owner = &b.files[b.families.root(number)]
 	}
 	b.table.begin(f, b.owner, times, nil, nil, model)
-	b.bySource = emptied(b.bySource, len(source.List))
 }
 
 // add adds use i of the piece.
 func (b *usageBuild) add(i int, u *use) {
 	b.table.row(i).count(b.file, b.owner, u)
-	n := b.source.Number(i)
-	if b.bySource[n] == nil {
-		b.bySource[n] = b.sources.row(b.source.List[n])
-	}
-	b.bySource[n].add(u)
+	b.sources.row(b.source.At(i)).add(u)
 	if u.unpriced > 0 {
 		if model := b.model.At(i); !b.without[model] {
 			b.without[strings.Clone(model)] = true
