@@ -45,27 +45,25 @@ func compareActivity(a, b *sessions.Session) int {
 
 // families orders sessions by family, the one with the latest activity first. A family begins
 // with a session that has no ancestor in the list.
-func families(lists []*sessions.Response) []sessions.Session {
+func families(lists []*sessions.Response) (list []sessions.Session) {
 	type family struct {
 		list   []sessions.Session
 		latest sessions.Session
 	}
-	var all [][]family
+	var all []family
 	for _, r := range lists {
-		var own []family
-		for _, s := range r.Sessions {
-			if s.Depth <= 0 || len(own) == 0 {
-				own = append(own, family{latest: s})
+		for i, s := range r.Sessions {
+			if s.Depth <= 0 || i == 0 {
+				all = append(all, family{latest: s})
 			}
-			f := &own[len(own)-1]
+			f := &all[len(all)-1]
 			if f.list = append(f.list, s); s.Modified.After(f.latest.Modified.Time) {
 				f.latest.Modified = s.Modified
 			}
 		}
-		all = append(all, own)
 	}
-	var list []sessions.Session
-	for _, f := range ordered(all, func(a, b *family) int { return compareActivity(&a.latest, &b.latest) }) {
+	slices.SortStableFunc(all, func(a, b family) int { return compareActivity(&a.latest, &b.latest) })
+	for _, f := range all {
 		list = append(list, f.list...)
 	}
 	return list

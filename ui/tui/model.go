@@ -25,7 +25,7 @@ type Model struct {
 	options Options
 	ctx     context.Context // ends with the program
 	keys    []binding
-	quit    func()                    // ends the program; set by Run, nil without it
+	quit    func()                    // ends the program; set by Run, without which it does nothing
 	post    func(time.Duration, then) // does this to the model after this time; set by Run, too
 
 	// What is drawn around the panes, and over them.
@@ -85,7 +85,7 @@ func (c *crash) String() string { return fmt.Sprint(c.value) }
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
 	m := &Model{
-		options: o, ctx: ctx, keys: o.bind(), styles: newStyles(true, o.Colors), message: message{text: o.Note},
+		options: o, ctx: ctx, keys: o.bind(), quit: func() {}, post: func(time.Duration, then) {}, styles: newStyles(true, o.Colors), message: message{text: o.Note},
 		request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here},
 	}
 	m.query.set(o.Query)
@@ -173,7 +173,6 @@ func (m *Model) start(running *context.CancelFunc, work func(context.Context) th
 }
 
 // crashing keeps a panic, and ends the program.
-
 func crashing(value any) then {
 	stack := debug.Stack()
 	return func(m *Model) tea.Cmd {

@@ -90,22 +90,18 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	end := searched{seq: s.seq, text: m.query.text}
 	o, post := m.options, m.post
-	if post != nil {
-		post(slowAfter, func(m *Model) tea.Cmd {
-			m.search.slow = m.search.running != nil && end.seq == m.search.seq
-			return nil
-		})
-	}
+	post(slowAfter, func(m *Model) tea.Cmd {
+		m.search.slow = m.search.running != nil && end.seq == m.search.seq
+		return nil
+	})
 	return m.start(&s.running, func(ctx context.Context) then {
-		if post != nil {
-			some := end
-			ctx = remote.WithEarly(ctx, func(answer any) {
-				soon := some
-				soon.answer, _ = answer.(*search.Response)
-				soon.list, _ = answer.(*sessions.Response)
-				post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
-			})
-		}
+		some := end
+		ctx = remote.WithEarly(ctx, func(answer any) {
+			soon := some
+			soon.answer, _ = answer.(*search.Response)
+			soon.list, _ = answer.(*sessions.Response)
+			post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
+		})
 		start := o.Now()
 		if req.Text == "" {
 			end.list, end.err = o.Sessions(ctx, sessions.FromSearch(req))

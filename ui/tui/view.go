@@ -40,9 +40,7 @@ func (m *Model) View() (v tea.View) {
 		if r := recover(); r != nil {
 			crashing(r)(m)
 			v.SetContent("")
-			if m.quit != nil {
-				go m.quit()
-			}
+			go m.quit()
 		}
 	}()
 	lines, cursor := m.screen()
@@ -161,7 +159,6 @@ func (m *Model) list(v view, width, height int) []string {
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}
 	case !s.answered || s.running != nil:
-
 		text = []string{"searching …"}
 	case s.noWord != "":
 		text = []string{s.noWord}
