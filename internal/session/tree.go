@@ -306,6 +306,16 @@ func (t *Tree) Pieces(i int) []int {
 // Hidden reports whether other entries have the text of entry i, so that it is not shown.
 func (t *Tree) Hidden(i int) bool { return t.hidden.Has(i) }
 
+// Shown returns the entries of all branches that are not hidden, in the order of the file.
+func (t *Tree) Shown() (list []int) {
+	for i := range t.nodes {
+		if !t.Hidden(i) {
+			list = append(list, i)
+		}
+	}
+	return t.Together(list)
+}
+
 // Through returns the branch of entry i: from its root to the entry, then along the
 // main children to a leaf. For an entry on the active branch, that is the active
 // branch.

@@ -187,6 +187,25 @@ type EntryLocation struct {
 	EntryID string
 }
 
+// FindPlace finds a session by its name, beside which an entry of it may be named. Without one, the
+// name may also be that of an entry which only one session has.
+func FindPlace(r *index.Reader, name, entryID string) (*session.Summary, string, error) {
+	sum, err := FindSession(r, name)
+	if _, unknown := errors.AsType[*NotFoundError](err); !unknown || entryID != "" {
+		return sum, entryID, err
+	}
+	places, failed := FindEntries(r, name)
+	switch {
+	case failed != nil:
+		return nil, "", failed
+	case len(places) > 1:
+		return nil, "", &AmbiguousError{What: "entry", Name: name, Locations: places}
+	case len(places) == 1:
+		return places[0].Session, places[0].EntryID, nil
+	}
+	return nil, "", err
+}
+
 // FindEntries returns the entries whose id begins with name, in all sessions,
 // including the copies in forks. It is the fallback for a name that matches no session.
 func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {

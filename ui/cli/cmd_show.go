@@ -277,12 +277,7 @@ func (o *showOptions) allBranches() bool {
 func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus []int) (list []int, whole bool, err error) {
 	switch {
 	case o.allBranches():
-		for i := range t.Record.Nodes {
-			if !t.Tree.Hidden(i) {
-				list = append(list, i)
-			}
-		}
-		list = t.Tree.Together(list)
+		list = t.Tree.Shown()
 	case o.Leaf != "":
 		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.Leaf)
 		if err != nil {

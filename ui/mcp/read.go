@@ -133,7 +133,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	rec = c.Record
 	c.Redact = !s.Reveal
 	lineage := sessions.NewLineage(x.Reader)
-	c.Started(lineage.Started(lineage.IndexOf(sum.Path)), sessions.Names(x.Reader.Summaries()))
+	c.Started(lineage.Started(lineage.IndexOf(sum.Path)), x.Named)
 	if entryID != "" {
 		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {
 			file.Close()
@@ -172,19 +172,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 		}
 		return &sums[i], entry, nil
 	}
-	sum, err := sessions.FindSession(x.Reader, name)
-	if _, unknown := errors.AsType[*sessions.NotFoundError](err); unknown && entry == "" {
-		places, placesErr := sessions.FindEntries(x.Reader, name)
-		switch {
-		case placesErr != nil:
-			return nil, "", placesErr
-		case len(places) == 1:
-			return places[0].Session, places[0].EntryID, nil
-		case len(places) > 1:
-			return nil, "", &sessions.AmbiguousError{What: "entry", Name: name, Locations: places}
-		}
-	}
-	return sum, entry, err
+	return sessions.FindPlace(x.Reader, name, entry)
 }
 
 func nameError(x *Index, err error) error {
@@ -203,13 +191,12 @@ func nameError(x *Index, err error) error {
 		return err
 	}
 	const most = 8
-	name := sessions.Names(x.Reader.Summaries())
 	var names []string
 	for _, s := range e.Sessions {
-		names = append(names, name(s.ID, s.Path))
+		names = append(names, x.Named(s.ID, s.Path))
 	}
 	for _, p := range e.Locations {
-		names = append(names, place{name(p.Session.ID, p.Session.Path), p.EntryID}.String())
+		names = append(names, x.place(p.Session.ID, p.Session.Path, p.EntryID).String())
 	}
 	names = append(names, e.Entries...)
 	if len(names) > most {
@@ -285,13 +272,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 // one.
 func (c *conversation) branch(all bool) []int {
 	if all {
-		var list []int
-		for i := range c.Record.Nodes {
-			if !c.Tree.Hidden(i) {
-				list = append(list, i)
-			}
-		}
-		return c.Tree.Together(list)
+		return c.Tree.Shown()
 	}
 	if c.entry < 0 {
 		return c.Tree.Path()

@@ -99,23 +99,11 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
 			Hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
 	}
-	s, err := sessions.FindSession(x.Reader, name)
-	if err == nil {
-		return Open(x, s.Path, entry)
-	}
-	if _, ok := errors.AsType[*sessions.NotFoundError](err); !ok || entry != "" {
+	s, entry, err := sessions.FindPlace(x.Reader, name, entry)
+	if err != nil {
 		return nil, Problem(x, err)
 	}
-	places, placesErr := sessions.FindEntries(x.Reader, name)
-	switch {
-	case placesErr != nil:
-		return nil, problem.OfIndex(placesErr)
-	case len(places) == 1:
-		return Open(x, places[0].Session.Path, places[0].EntryID)
-	case len(places) > 1:
-		return nil, Problem(x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
-	}
-	return nil, Problem(x, err)
+	return Open(x, s.Path, entry)
 }
 
 // asPrinted returns the path of the session whose path is printed like this one: text has no
@@ -261,7 +249,7 @@ func Problem(x *snapshot.Snapshot, err error) error {
 	}
 	e, ok := errors.AsType[*sessions.AmbiguousError](err)
 	if !ok {
-		return err
+		return problem.OfIndex(err)
 	}
 	name := sessions.Names(x.Reader.Summaries())
 	lines := Candidates(x, e.Sessions)
