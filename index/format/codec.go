@@ -52,9 +52,6 @@ func (d *Decoder) Offset() int { return d.pos }
 // Left returns how many bytes are left.
 func (d *Decoder) Left() int { return len(d.s) - d.pos }
 
-// Skip moves to the end without reading.
-func (d *Decoder) Skip() { d.pos = len(d.s) }
-
 // Bytes reads n bytes; n must not exceed Left.
 func (d *Decoder) Bytes(n int) string {
 	s := d.s[d.pos : d.pos+n]

@@ -218,37 +218,24 @@ func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
 func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 	return func(yield func(*Piece, error) bool) {
 		jobs := s.jobs(files, how)
-		if len(jobs) == 0 {
-			return
-		}
-		workers := runtime.GOMAXPROCS(0)
-		batches := make([]batch, 2*workers)
-		queue := make(chan *batch, len(batches))
+		batches := make([]batch, 2*runtime.GOMAXPROCS(0))
+		var working sync.WaitGroup
+		defer working.Wait()
 		begin := func(b *batch) {
 			n := min(len(jobs), batchSize)
 			b.jobs, jobs = jobs[:n], jobs[n:]
-			queue <- b
-		}
-		var working sync.WaitGroup
-		for range workers {
 			working.Go(func() {
-				for b := range queue {
-					for i, job := range b.jobs {
-						b.pieces[i].File, b.pieces[i].Index, b.pieces[i].pooled = job.file, job.index, true
-						b.errs[i] = s.read(job.stored, &b.pieces[i], how)
-					}
-					b.ready <- struct{}{}
+				for i, job := range b.jobs {
+					b.pieces[i].File, b.pieces[i].Index, b.pieces[i].pooled = job.file, job.index, true
+					b.errs[i] = s.read(job.stored, &b.pieces[i], how)
 				}
+				b.ready <- struct{}{}
 			})
 		}
 		for i := range batches {
 			batches[i].ready = make(chan struct{}, 1)
 			begin(&batches[i])
 		}
-		defer func() {
-			close(queue)
-			working.Wait()
-		}()
 		for i := 0; ; i++ {
 			b := &batches[i%len(batches)]
 			<-b.ready

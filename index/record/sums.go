@@ -269,7 +269,6 @@ type callKey struct {
 
 type callSum struct {
 	last, calls, failed, bytes, nested, noResult, noCall, rejected int64
-	seen                                                           bool
 	durations                                                      []int32
 }
 
@@ -325,10 +324,9 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 }
 
 func (s *callSum) add(c *session.CallFact) {
-	if !s.seen || c.Time > s.last {
+	if s.calls+s.noCall == 0 || c.Time > s.last {
 		s.last = c.Time
 	}
-	s.seen = true
 	if c.Kind == session.CallMissing {
 		s.noCall++
 		return
