@@ -55,14 +55,19 @@ func (b *Builder) Begin(line Line, v jsonl.Value) *session.Entry {
 // Miss records a value that no rule covers.
 func (b *Builder) Miss(v jsonl.Value) { b.Unknown = append(b.Unknown, Unknown{Value: v}) }
 
-// MissOthers records the members that no rule covers: those that are neither in the set nor among
-// the names.
+// MissOthers records the members that no rule covers.
 func (b *Builder) MissOthers(all jsonl.Fields, known Keys, names ...string) {
+	b.Unknown = AppendOthers(b.Unknown, all, known, names...)
+}
+
+// AppendOthers appends the members that are neither in the set nor among the names.
+func AppendOthers(list []Unknown, all jsonl.Fields, known Keys, names ...string) []Unknown {
 	for _, m := range all {
 		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
-			b.Miss(m.Val)
+			list = append(list, Unknown{Value: m.Val})
 		}
 	}
+	return list
 }
 
 // Part adds a part with the text of a string, and returns that text. A value of another

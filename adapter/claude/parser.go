@@ -132,17 +132,16 @@ func (p *parser) header(at int64) {
 
 // isUUID reports whether a name has the form of a session id.
 func isUUID[T string | []byte](name T) bool {
-	if len(name) != 36 {
+	const form = "00000000-0000-0000-0000-000000000000"
+	if len(name) != len(form) {
 		return false
 	}
-	for i := range len(name) {
-		c := name[i] | 0x20
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if name[i] != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+	for i := range len(form) {
+		digits := "0123456789abcdefABCDEF"
+		if form[i] == '-' {
+			digits = "-"
+		}
+		if strings.IndexByte(digits, name[i]) < 0 {
 			return false
 		}
 	}

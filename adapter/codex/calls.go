@@ -317,30 +317,24 @@ const maxFiles = 1000
 func patchFiles(patch []byte) (files []session.FileUse) {
 	for line := range bytes.SplitSeq(patch, []byte("\n")) {
 		line = bytes.TrimRight(line, "\r ")
-		if !bytes.HasPrefix(line, []byte("*** ")) || len(line) > adapter.MaxPath || len(files) >= maxFiles {
+		header, isHeader := bytes.CutPrefix(line, []byte("*** "))
+		if !isHeader || len(line) > adapter.MaxPath || len(files) >= maxFiles {
 			continue
 		}
-		for _, header := range patchHeaders {
-			name, ok := bytes.CutPrefix(line, []byte(header.text))
-			if name = bytes.TrimSpace(name); !ok || len(name) == 0 {
-				continue
-			}
-			if n := len(files); header.moves && n > 0 {
-				files[n-1].Deed = session.DeedDelete
-			}
-			files = append(files, session.FileUse{Path: string(name), Deed: header.deed})
+		what, name, _ := bytes.Cut(header, []byte(": "))
+		deed, ok := patchDeeds[string(what)]
+		if name = bytes.TrimSpace(name); !ok || len(name) == 0 {
+			continue
 		}
+		if n := len(files); n > 0 && string(what) == "Move to" {
+			files[n-1].Deed = session.DeedDelete
+		}
+		files = append(files, session.FileUse{Path: string(name), Deed: deed})
 	}
 	return files
 }
 
-var patchHeaders = []struct {
-	text  string
-	deed  session.Deed
-	moves bool // the file before
-}{
-	{"*** Add File: ", session.DeedWrite, false},
-	{"*** Update File: ", session.DeedEdit, false},
-	{"*** Delete File: ", session.DeedDelete, false},
-	{"*** Move to: ", session.DeedWrite, true},
+// patchDeeds are what the headers in a patch say of their files.
+var patchDeeds = map[string]session.Deed{
+	"Add File": session.DeedWrite, "Update File": session.DeedEdit, "Delete File": session.DeedDelete, "Move to": session.DeedWrite,
 }

@@ -2,8 +2,10 @@ package codex
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -355,7 +357,7 @@ func (p *parser) readAgentMessage() {
 		v, ok := p.textOf(item)
 		text := p.JSON.Text(v)
 		switch {
-		case !ok || isToken(text):
+		case !ok || encrypted().Match(bytes.TrimSpace(text)):
 		case kind == session.KindPrompt:
 			p.addPrompt(text)
 		default:
@@ -372,16 +374,5 @@ func (p *parser) readAgentMessage() {
 	}
 }
 
-// isToken reports whether a text is nothing but encrypted data.
-func isToken(text []byte) bool {
-	text = bytes.TrimSpace(text)
-	if !bytes.HasPrefix(text, []byte("gAAAA")) {
-		return false
-	}
-	for _, c := range text {
-		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '=') {
-			return false
-		}
-	}
-	return true
-}
+// encrypted matches a text that is nothing but encrypted data.
+var encrypted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gAAAA[\w=-]*$`) })

@@ -257,24 +257,13 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 		p.Part(session.KindMeta, all.Find("previousTitle"))
 	case e.Type == typeSessionInit:
 		p.Part(session.KindSystem, all.Find("systemPrompt"))
-		p.memberTexts(session.KindData, all, "systemPrompt")
+		p.leafPart(session.KindData, adapter.AppendOthers(nil, all, entryKeys, "systemPrompt"), nil)
 	case stateTypes[e.Type]:
-		p.memberTexts(session.KindMeta, all, "")
+		p.leafPart(session.KindMeta, adapter.AppendOthers(nil, all, entryKeys), nil)
 	default:
 		return false
 	}
 	return true
-}
-
-// memberTexts adds the strings of the members that have no rule.
-func (p *parser) memberTexts(kind session.Kind, all jsonl.Fields, except string) {
-	var values []adapter.Unknown
-	for _, m := range all {
-		if !entryKeys.Has(m.Key) && string(m.Key) != except {
-			values = append(values, adapter.Unknown{Value: m.Val})
-		}
-	}
-	p.leafPart(kind, values, nil)
 }
 
 // headerTitle emits the title in a header as an entry, if no slot before it says it.
@@ -331,21 +320,14 @@ func fourthKind(typ, kind string) string {
 
 // isTransaction reports whether v is an array of lines in the fourth format.
 func (p *parser) isTransaction(v jsonl.Value) bool {
-	if p.JSON.Kind(v) != '[' {
-		return false
-	}
-	is := false
+	lines := 0
 	for line := range p.JSON.Elements(v) {
-		is = false
-		for key := range p.JSON.Members(line) {
-			is = string(key) == "kind"
-			break
-		}
-		if !is {
+		if all := p.JSON.Fields(line); len(all) == 0 || string(all[0].Key) != "kind" {
 			return false
 		}
+		lines++
 	}
-	return is
+	return lines > 0 && p.JSON.Kind(v) == '['
 }
 
 // fact reads the lines that name the session, label an entry or move the leaf.

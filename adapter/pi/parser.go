@@ -144,16 +144,11 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 			break
 		}
 	}
-	for _, key := range []string{"timestamp", "createdAt"} {
-		if ms := p.JSON.Time(all.Find(key)); ms != 0 {
-			h.Timestamp = adapter.TimeOf(ms)
-			break
-		}
+	if ms := cmp.Or(p.JSON.Time(all.Find("timestamp")), p.JSON.Time(all.Find("createdAt"))); ms != 0 {
+		h.Timestamp = adapter.TimeOf(ms)
 	}
 	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
-		if h.ParentSession = p.JSON.String(all.Find(key)); h.ParentSession != "" {
-			break
-		}
+		h.ParentSession = cmp.Or(h.ParentSession, p.JSON.String(all.Find(key)))
 	}
 	if parent := parentOf(p.state.Header.Agent, p.state.Path); parent != "" {
 		h.ParentSession, h.Relation = cmp.Or(h.ParentSession, parent), session.Spawned

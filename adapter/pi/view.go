@@ -135,10 +135,8 @@ func (p *parser) viewDiff(view *session.View) bool {
 		return false
 	}
 	p.Leaves.Begin(&p.JSON, p.JSON.Room(details.End-details.Start), false, nil)
-	for _, f := range fields {
-		if name := string(f.Key); name != "diff" && name != "patch" {
-			p.Leaves.Add(f.Val, false)
-		}
+	for _, other := range adapter.AppendOthers(nil, fields, nil, "diff", "patch") {
+		p.Leaves.Add(other.Value, false)
 	}
 	if rest := p.JSON.Keep(p.Leaves.End()); len(rest) > 0 {
 		view.Blocks = append(view.Blocks, session.Block{Kind: session.KindDetails, Text: rest})

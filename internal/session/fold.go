@@ -189,13 +189,13 @@ func (r *Record) addName(e *Entry) {
 
 // resolve gives the session the names that waited for the entry with this id.
 func (r *Record) resolve(id string) {
-	for i := 0; i < len(r.Awaited); {
-		if name := r.Awaited[i]; name.Target == id {
-			r.rename(name)
-			r.Awaited = slices.Concat(r.Awaited[:i], r.Awaited[i+1:])
-			continue
+	for {
+		i := slices.IndexFunc(r.Awaited, func(n Naming) bool { return n.Target == id })
+		if i < 0 {
+			return
 		}
-		i++
+		r.rename(r.Awaited[i])
+		r.Awaited = slices.Concat(r.Awaited[:i], r.Awaited[i+1:])
 	}
 }
 
