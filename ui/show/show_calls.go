@@ -365,43 +365,33 @@ func (p *showText) diffRows(files []diff.File) (rows []diffRow) {
 			if k > 0 {
 				rows = append(rows, diffRow{text: p.Dim("⋯")})
 			}
-			pairs := 0 // distance to the pair of a line, if its run has pairs
-			for n, l := range h.Lines {
-				if n == 0 || l.Kind != h.Lines[n-1].Kind {
-					pairs = pairing(h.Lines, n)
+			for n := 0; n < len(h.Lines); {
+				removed := runOf(h.Lines[n:], diff.Removed)
+				added := runOf(h.Lines[n+removed:], diff.Added)
+				lines := h.Lines[n:][:max(removed+added, 1)]
+				for i, l := range lines {
+					row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
+					if l.Kind == diff.Removed {
+						row.number = l.Old
+					}
+					if removed > 0 && removed == added {
+						row.pair = lines[(i+removed)%len(lines)].Text
+					}
+					rows = append(rows, row)
 				}
-				row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
-				if l.Kind == diff.Removed {
-					row.number = l.Old
-				}
-				if pairs != 0 {
-					row.pair = h.Lines[n+pairs].Text
-				}
-				rows = append(rows, row)
+				n += len(lines)
 			}
 		}
 	}
 	return rows
 }
 
-// pairing returns the distance between each line of the run at n and the line that
-// replaces it, or that it replaces. It returns 0 unless as many lines are removed as are
-// added.
-func pairing(lines []diff.Line, n int) int {
-	run := func(from, step int) (length int) {
-		for i := from; i >= 0 && i < len(lines) && lines[i].Kind == lines[from].Kind; i += step {
-			length++
-		}
-		return length
+// runOf returns how many lines of a kind there are at the beginning.
+func runOf(lines []diff.Line, kind diff.Kind) (n int) {
+	for n < len(lines) && lines[n].Kind == kind {
+		n++
 	}
-	length := run(n, 1)
-	switch kind := lines[n].Kind; {
-	case kind == diff.Removed && n+length < len(lines) && lines[n+length].Kind == diff.Added && run(n+length, 1) == length:
-		return length
-	case kind == diff.Added && n > 0 && lines[n-1].Kind == diff.Removed && run(n-1, -1) == length:
-		return -length
-	}
-	return 0
+	return n
 }
 
 // commonIndent returns the indentation that all lines have.
