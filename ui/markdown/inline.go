@@ -22,7 +22,7 @@ func inline(s string, style Style) []Run {
 
 // read is inline for a text of any length.
 func read(s string, style Style) []Run {
-	p := inliner{s: s, noTicks: make(map[int]bool)}
+	p := inliner{s: s, pieces: make([]piece, 0, 8), noTicks: make(map[int]bool)}
 	for at := 0; at < len(s); {
 		at = p.piece(at)
 	}
