@@ -1,10 +1,12 @@
 package words
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/syntax"
 )
 
@@ -62,16 +64,9 @@ func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 	if w.Joined {
 		exact.Tier, exact.Weight = TierParts, WeightJoined
 	}
-	if err := e.add(exact); err != nil {
-		return nil, err
-	}
-	for _, t := range w.Spellings {
-		if err := e.add(Expansion{Term: t, Tier: TierParts, Weight: WeightJoined}); err != nil {
-			return nil, err
-		}
-	}
-	var err error
+	err := cmp.Or(e.add(exact), e.add(likewise(w.Spellings, TierParts, WeightJoined)...))
 	switch {
+	case err != nil:
 	case w.Match == syntax.Prefix:
 		err = e.typedPrefix(w)
 	case w.Match == syntax.Fuzzy:
@@ -105,50 +100,51 @@ type expander struct {
 	seen map[string]bool
 }
 
-// add adds a term if some live document contains it, and it was not added before.
-func (e *expander) add(x Expansion) error {
-	if e.seen[x.Term] {
-		return nil
+// add adds the terms that some live document contains, and that were not added before.
+func (e *expander) add(list ...Expansion) (err error) {
+	for _, x := range list {
+		if e.seen[x.Term] {
+			continue
+		}
+		e.seen[x.Term] = true
+		if x.DF, err = e.df(x.Term); err != nil {
+			return err
+		}
+		if x.DF > 0 {
+			e.list = append(e.list, x)
+		}
 	}
-	e.seen[x.Term] = true
-	df, err := e.df(x.Term)
-	if err != nil || df == 0 {
-		return err
-	}
-	x.DF = df
-	e.list = append(e.list, x)
 	return nil
+}
+
+// likewise returns terms that all match in the same way.
+func likewise(terms []string, tier uint8, weight float64) []Expansion {
+	return lists.Map(terms, func(t string) Expansion { return Expansion{Term: t, Tier: tier, Weight: weight} })
+}
+
+// documents returns the sum of the documents with each of the terms.
+func documents(list []Expansion) (n int) {
+	for _, x := range list {
+		n += x.DF
+	}
+	return n
 }
 
 // loosen adds the looser matches of a word, as long as it is rare: forms, longer words,
 // similar words. When nothing matches it splits the word.
 func (e *expander) loosen(w *ResolvedWord) error {
 	others := Forms(w.Term)
-	if err := e.count(others...); err != nil {
+	if err := cmp.Or(e.count(others...), e.add(likewise(others, TierForms, weightForms)...)); err != nil {
 		return err
 	}
-	for _, f := range others {
-		if err := e.add(Expansion{Term: f, Tier: TierForms, Weight: weightForms}); err != nil {
-			return err
-		}
-	}
-	total := 0
-	for _, x := range e.list {
-		total += x.DF
-	}
+	total := documents(e.list)
 	length := utf8.RuneCountInString(w.Term)
 	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
-		terms, _, err := e.prefixed(w.Term, maxExpansions)
-		if err != nil {
+		terms, _, err := e.prefixed(w.Term, maxExpansions, weightPrefix)
+		if err = cmp.Or(err, e.add(terms...)); err != nil {
 			return err
 		}
-		for _, x := range terms {
-			x.Tier, x.Weight = TierPrefix, weightPrefix
-			if err := e.add(x); err != nil {
-				return err
-			}
-			total += x.DF
-		}
+		total += documents(terms)
 	}
 	if length < minFuzzy || total > rareFuzzy || len(w.Parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.Term, unicode.IsDigit) {
 		return nil

@@ -39,14 +39,14 @@ func TestPrefixed(t *testing.T) {
 	l.Commit(gone)
 	for _, word := range []string{"few", "many", "most", "connect", "nothing"} {
 		e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader, nil)}, seen: map[string]bool{}}
-		got, all, err := e.prefixed(word, maxExpansions)
+		got, all, err := e.prefixed(word, maxExpansions, weightPrefix)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want []Expansion
 		for _, seg := range l.Reader.Segments() {
 			err := seg.Terms(segment.FieldText, []byte(word), func(term []byte, _ int) bool {
-				x := Expansion{Term: string(term)}
+				x := Expansion{Term: string(term), Tier: TierPrefix, Weight: weightPrefix}
 				if x.DF, err = e.df(x.Term); err != nil {
 					t.Fatal(err)
 				}

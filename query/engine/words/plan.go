@@ -10,6 +10,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/syntax"
@@ -104,25 +105,16 @@ func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) 
 }
 
 func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
-	has := func(terms ...string) (bool, error) {
-		for _, t := range terms {
-			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
-				return true, err
-			}
-		}
-		return false, nil
-	}
 	for _, w := range p.Words {
 		if w.Find != nil && w.All[number].Count() > 0 {
 			return true, nil
 		}
-		for _, x := range w.Terms {
-			if ok, err := has(x.Term); ok {
-				return true, err
-			}
-		}
+		terms := lists.Map(w.Terms, func(x Expansion) string { return x.Term })
 		for part := range w.Parts {
-			if ok, err := has(w.TermsOf(part)...); ok {
+			terms = append(terms, w.TermsOf(part)...)
+		}
+		for _, t := range terms {
+			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
 				return true, err
 			}
 		}

@@ -23,7 +23,7 @@ func (e *expander) typedPrefix(w *ResolvedWord) error {
 	if utf8.RuneCountInString(w.Term) < minPrefix {
 		limit = maxShort
 	}
-	terms, all, err := e.prefixed(w.Term, limit)
+	terms, all, err := e.prefixed(w.Term, limit, weightTyped)
 	if err != nil {
 		return err
 	}
@@ -31,24 +31,28 @@ func (e *expander) typedPrefix(w *ResolvedWord) error {
 		e.plan.Inexact = true
 		e.plan.Warnings = append(e.plan.Warnings, "the prefix "+w.Text+" begins very many words; only the most frequent are searched for")
 	}
-	for _, x := range terms {
-		x.Tier, x.Weight = TierPrefix, weightTyped
-		if err := e.add(x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.add(terms...)
 }
 
 // prefixed returns the terms that are longer than a prefix and begin with it, the most
 // frequent if there are more than the limit, and reports whether those are all. Terms
 // that are rare in every segment are read only when the frequent ones are too few: a
 // prefix of one letter has hundreds of thousands of them.
-func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bool, err error) {
+func (e *expander) prefixed(prefix string, limit int, weight float64) (terms []Expansion, all bool, err error) {
 	if e.shared != nil {
 		terms, all = e.shared.prefixed(prefix, limit)
-		return terms, all, nil
+	} else if terms, all, err = e.prefixedHere(prefix, limit); err != nil {
+		return nil, false, err
 	}
+	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
+	for i := range terms {
+		terms[i].Tier, terms[i].Weight = TierPrefix, weight
+	}
+	return terms, all, nil
+}
+
+// prefixedHere is prefixed for an index that answers alone: the most frequent come first.
+func (e *expander) prefixedHere(prefix string, limit int) (terms []Expansion, all bool, err error) {
 	for _, least := range []int{rareInSegment, 1} {
 		bounds, left, err := e.bounds(prefix, least)
 		if err != nil {
@@ -61,11 +65,9 @@ func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bo
 		// Terms that were left out are in at most this many documents.
 		unseen := (least - 1) * len(e.segments)
 		if !left || len(terms) == limit && terms[limit-1].DF > unseen {
-			all = all && !left
-			break
+			return terms, all && !left, nil
 		}
 	}
-	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
 	return terms, all, nil
 }
 

@@ -23,30 +23,15 @@ type similarity struct {
 	weight float64 // with one edit; half of it with more
 }
 
-// similar is a term that is similar to a word.
-type similar struct {
-	Expansion
-	edits int
-}
-
 // fuzzy adds similar words.
 func (e *expander) fuzzy(term string, opt similarity) error {
 	list, err := e.similarTo(term, opt)
-	for _, x := range list[:min(opt.limit, len(list))] {
-		x.Tier, x.Weight = TierFuzzy, opt.weight
-		if x.edits > 1 {
-			x.Weight /= 2
-		}
-		if err := e.add(x.Expansion); err != nil {
-			return err
-		}
-	}
-	return err
+	return cmp.Or(err, e.add(list...))
 }
 
-// similarTo returns all similar words, the nearest first, ties by frequency. Typos are one
+// similarTo returns similar words, the nearest first, ties by frequency. Typos are one
 // edit anywhere, or two after the first character, which people rarely get wrong.
-func (e *expander) similarTo(term string, opt similarity) ([]similar, error) {
+func (e *expander) similarTo(term string, opt similarity) (list []Expansion, err error) {
 	prefix := ""
 	if _, size := utf8.DecodeRuneInString(term); !opt.asked {
 		prefix = term[:size]
@@ -68,23 +53,23 @@ func (e *expander) similarTo(term string, opt similarity) ([]similar, error) {
 	if err := e.count(slices.Collect(maps.Keys(found))...); err != nil {
 		return nil, err
 	}
-	var kept []similar
 	for t := range found {
-		x := similar{Expansion{Term: t}, near.Distance(term, t, opt.edits)}
-		if x.edits > opt.edits {
+		edits := near.Distance(term, t, opt.edits)
+		if edits > opt.edits {
 			continue
 		}
+		x := Expansion{Term: t, Tier: TierFuzzy, Weight: opt.weight / float64(max(1, edits))}
 		if x.DF, err = e.df(t); err != nil {
 			return nil, err
 		}
 		if x.DF >= opt.least {
-			kept = append(kept, x)
+			list = append(list, x)
 		}
 	}
-	slices.SortFunc(kept, func(a, b similar) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+	slices.SortFunc(list, func(a, b Expansion) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 	})
-	return kept, nil
+	return list[:min(opt.limit, len(list))], nil
 }
 
 // isTypo reports whether segment.Typos may find a term for a word: one error changes letters
@@ -174,7 +159,7 @@ func (p *ResolvedQuery) Near(x *Expr) (map[string]int, error) {
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	length := utf8.RuneCountInString(w.Term)
 	for edits := 1; edits == 1 && length >= minPrefix || edits == 2 && length >= minFuzzyTwo; edits++ {
-		if _, err := e.similarTo(w.Term, similarity{edits: edits, least: 1}); err != nil {
+		if _, err := e.similarTo(w.Term, similarity{edits: edits, least: 1, weight: weightFuzzy}); err != nil {
 			return nil, err
 		}
 	}

@@ -158,9 +158,11 @@ func Count(ctx context.Context, r *index.Reader, q *Query, elsewhere map[uint64]
 	return s, nil
 }
 
-func (s *Statistics) add(x Expansion) {
-	if x.DF > 0 {
-		s.Terms[x.Term] = x.DF
+func (s *Statistics) add(list ...Expansion) {
+	for _, x := range list {
+		if x.DF > 0 {
+			s.Terms[x.Term] = x.DF
+		}
 	}
 }
 
@@ -170,11 +172,14 @@ func (s *Statistics) list(e *expander, w *ResolvedWord) error {
 	case w.Term == "":
 		return nil
 	case w.Match == syntax.Prefix:
-		_, all, err := s.listLonger(e, w.Term, listedTyped)
+		terms, all, err := e.prefixed(w.Term, listedTyped, weightTyped)
+		s.add(terms...)
 		s.Cut = s.Cut || !all
 		return err
 	case w.Match == syntax.Fuzzy:
-		return s.listSimilar(e, w.Term, similarity{edits: w.Edits, asked: true, limit: listedTyped, least: 1})
+		terms, err := e.similarTo(w.Term, similarity{edits: w.Edits, asked: true, limit: listedTyped, least: 1, weight: weightTyped})
+		s.add(terms...)
+		return err
 	case w.Loose:
 		return s.listLooser(e, w)
 	}
@@ -189,14 +194,13 @@ func (s *Statistics) listLooser(e *expander, w *ResolvedWord) error {
 	}
 	length := utf8.RuneCountInString(w.Term)
 	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
-		longer, _, err := s.listLonger(e, w.Term, listedTerms)
+		longer, _, err := e.prefixed(w.Term, listedTerms, weightPrefix)
 		if err != nil {
 			return err
 		}
+		s.add(longer...)
 		slices.SortFunc(longer, func(a, b Expansion) int { return cmp.Compare(b.DF, a.DF) })
-		for _, x := range longer[:min(maxExpansions, len(longer))] {
-			total += x.DF
-		}
+		total += documents(longer[:min(maxExpansions, len(longer))])
 	}
 	if total > rareFuzzy || length < minPrefix || len(w.Parts) > 0 && e.partsFound(w) {
 		return nil
@@ -205,30 +209,16 @@ func (s *Statistics) listLooser(e *expander, w *ResolvedWord) error {
 		return nil
 	}
 	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
-		if err := s.listSimilar(e, w.Term, similarity{edits: edits, limit: listedTerms, least: 1}); err != nil {
+		terms, err := e.similarTo(w.Term, similarity{edits: edits, limit: listedTerms, least: 1, weight: weightFuzzy})
+		if err != nil {
 			return err
 		}
+		s.add(terms...)
 	}
 	if total > 0 || len(w.Parts) > 0 || length < minFuzzy || strings.ContainsFunc(w.Term, unicode.IsDigit) {
 		return nil
 	}
 	return s.listHalves(e, w.Term)
-}
-
-func (s *Statistics) listLonger(e *expander, prefix string, limit int) ([]Expansion, bool, error) {
-	terms, all, err := e.prefixed(prefix, limit)
-	for _, x := range terms {
-		s.add(x)
-	}
-	return terms, all, err
-}
-
-func (s *Statistics) listSimilar(e *expander, term string, opt similarity) error {
-	list, err := e.similarTo(term, opt)
-	for _, x := range list[:min(opt.limit, len(list))] {
-		s.add(x.Expansion)
-	}
-	return err
 }
 
 // listHalves counts the words that together spell a word, and the documents with both.
@@ -239,8 +229,7 @@ func (s *Statistics) listHalves(e *expander, term string) error {
 	}
 	for i := 0; i < len(halves); i += 2 {
 		first, second := e.terms[halves[i]].df, e.terms[halves[i+1]].df
-		s.add(Expansion{Term: halves[i], DF: first})
-		s.add(Expansion{Term: halves[i+1], DF: second})
+		s.add(Expansion{Term: halves[i], DF: first}, Expansion{Term: halves[i+1], DF: second})
 		if first == 0 || second == 0 {
 			continue
 		}
@@ -255,8 +244,8 @@ func (s *Statistics) listHalves(e *expander, term string) error {
 	return nil
 }
 
-// prefixed returns the terms that are longer than a prefix and begin with it, as
-// expander.prefixed does.
+// prefixed returns the terms that are longer than a prefix and begin with it, the most frequent
+// if there are more than the limit, and reports whether those are all.
 func (s *Statistics) prefixed(prefix string, limit int) (terms []Expansion, all bool) {
 	for t, df := range s.Terms {
 		if df > 0 && len(t) > len(prefix) && strings.HasPrefix(t, prefix) {
@@ -267,7 +256,6 @@ func (s *Statistics) prefixed(prefix string, limit int) (terms []Expansion, all 
 		slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Or(cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term)) })
 		terms = terms[:limit]
 	}
-	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
 	return terms, all
 }
 
