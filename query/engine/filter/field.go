@@ -244,16 +244,4 @@ func Quote(s string) string {
 }
 
 // Unquote undoes Quote; a backslash before anything else is itself.
-func Unquote(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\') {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+func Unquote(s string) string { return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(s) }

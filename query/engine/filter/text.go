@@ -235,10 +235,8 @@ func (f *fileTest) matchesPath(p, cwd string) bool {
 }
 
 func endsWithPath(p, end string) bool {
-	if len(p) < len(end) || !strings.EqualFold(p[len(p)-len(end):], end) {
-		return false
-	}
-	return len(p) == len(end) || p[len(p)-len(end)-1] == '/' || end[0] == '/' && len(p) == len(end)
+	at := len(p) - len(end)
+	return at >= 0 && strings.EqualFold(p[at:], end) && (at == 0 || p[at-1] == '/')
 }
 
 // isNamedIn reports whether a folded command contains the path as a whole.

@@ -261,9 +261,5 @@ func (c *Cursor) escapeBefore(end, from int) int {
 
 // IsEscaped reports whether the backslash of JSON at i is itself escaped.
 func IsEscaped(text []byte, i int) bool {
-	n := 0
-	for n < i && text[i-1-n] == '\\' {
-		n++
-	}
-	return n%2 == 1
+	return (i-len(bytes.TrimRight(text[:i], `\`)))%2 == 1
 }

@@ -70,37 +70,10 @@ func newField(t token) *Field {
 
 // unquoteRegexp takes away the backslashes before quotes and leaves all others,
 // which belong to the expression.
-func unquoteRegexp(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			if s[i+1] != '"' {
-				b.WriteByte(s[i])
-			}
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+func unquoteRegexp(s string) string { return strings.NewReplacer(`\\`, `\\`, `\"`, `"`).Replace(s) }
 
 // quoteRegexp undoes unquoteRegexp.
-func quoteRegexp(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s) && s[i+1] != '"':
-			b.WriteByte(s[i])
-			i++
-		case s[i] == '"':
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+func quoteRegexp(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
 // nearestField returns the field with the most similar name, and how many edits
 // away it is.
