@@ -11,7 +11,6 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
-	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
@@ -207,24 +206,12 @@ func OneSpelling(terms []string) func(int) []string {
 // the pages of the segment that work touched. number is the segment's index in the
 // list.
 func EachSegment(segments []*segment.Segment, work func(number int, seg *segment.Segment) error) error {
-	one := func(number int) error {
-		defer segments[number].Trim()
-		return work(number, segments[number])
-	}
-	// A goroutine for each segment would grow a stack for each.
-	var next atomic.Int64
 	var g errgroup.Group
-	for range min(runtime.GOMAXPROCS(0), len(segments)) {
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for number, seg := range segments {
 		g.Go(func() error {
-			for {
-				number := int(next.Add(1)) - 1
-				if number >= len(segments) {
-					return nil
-				}
-				if err := one(number); err != nil {
-					return err
-				}
-			}
+			defer seg.Trim()
+			return work(number, seg)
 		})
 	}
 	return g.Wait()
