@@ -74,12 +74,9 @@ func (b *Batch) Overwrite(d *segment.Document) (tokens int) {
 	return b.documents.Add(d)
 }
 
-// DeleteFile deletes everything that older commits stored for the file.
+// DeleteFile deletes everything that older commits stored for the file. A record that is
+// put in the same batch stays.
 func (b *Batch) DeleteFile(file uint32) { b.change(file).drop = true }
-
-// DeleteDocuments deletes all documents of the file in older commits. Its record
-// must be put in the same batch.
-func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
 
 // DeleteEntry deletes the documents of the entry at an offset that are in older commits. The
 // file's record must be put in the same batch.

@@ -55,7 +55,7 @@ func child(dir string) {
 				file := w.NextFile()
 				putFile(b, file, fmt.Sprint("/new/", file), texts(int(file))...)
 				if old := uint32(i); old > 0 && i%3 == writer {
-					b.DeleteDocuments(old)
+					b.DeleteFile(old)
 					putFile(b, old, fmt.Sprint("/replaced/", old), texts(int(old)+i)...)
 				}
 				err := w.Commit(b)
@@ -368,7 +368,7 @@ func TestDamagedState(t *testing.T) {
 	w := openWriter(t, dir)
 	for i := range 2 {
 		b := index.NewBatch()
-		b.DeleteDocuments(1)
+		b.DeleteFile(1)
 		putFile(b, 1, "/a", fmt.Sprint("some words ", i), "more")
 		putFile(b, uint32(2+i), fmt.Sprint("/", i), "words")
 		commit(t, w, b)

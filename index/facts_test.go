@@ -57,7 +57,7 @@ func TestFactsOfFiles(t *testing.T) {
 			case rnd.IntN(4) > 0:
 				rec.Facts = someFacts(rnd, 1+rnd.IntN(5))
 			}
-			b.DeleteDocuments(rec.File)
+			b.DeleteFile(rec.File)
 			full := rec
 			if rnd.IntN(3) == 0 {
 				full = rec.Clone()

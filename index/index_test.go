@@ -151,7 +151,7 @@ func TestCommitPublishOpen(t *testing.T) {
 
 	// A replaced file; the old reader must not see it.
 	b = index.NewBatch()
-	b.DeleteDocuments(one)
+	b.DeleteFile(one)
 	putFile(b, one, "/s/b.jsonl", "timeout is over")
 	commit(t, w, b)
 	publish(t, w)

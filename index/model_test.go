@@ -121,7 +121,7 @@ func (m *model) change(t *rapid.T, w *index.Writer) *index.Batch {
 		case "new", "read on":
 			m.readOn(t, b, file)
 		case "replace":
-			b.DeleteDocuments(file)
+			b.DeleteFile(file)
 			m.deleteFrom(file, 0)
 			r := &session.Record{Summary: session.Summary{File: file, Path: m.records[file].Path}}
 			m.records[file], m.bases[file] = r, r

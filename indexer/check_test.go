@@ -110,7 +110,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := index.NewBatch()
-			b.DeleteDocuments(rec.File)
+			b.DeleteFile(rec.File)
 			var docs []segment.Document
 			pi.New().Parse(adapter.State{})
 			parser := pi.New().Parse(adapter.State{})

@@ -460,7 +460,7 @@ func (r *fileRead) begin() error {
 	r.rec, r.marks = rec, newMarks(rec.Volatile)
 	if s.Known != nil {
 		r.rec.File = s.Known.File
-		w.batch.DeleteDocuments(r.rec.File)
+		w.batch.DeleteFile(r.rec.File)
 	} else {
 		r.rec.File = w.target.NextFile()
 	}

@@ -17,11 +17,6 @@ import (
 	"pigrep/index/format"
 )
 
-type keywordTerm struct {
-	field int // index in keywords
-	term  string
-}
-
 // Accumulator collects documents for one segment. It is used by one goroutine;
 // after Reset it can be used for the next segment.
 //
@@ -34,10 +29,9 @@ type Accumulator struct {
 	emit     func(analysis.Token)
 	fields   []*inverted // in the order of specs
 	id, text *inverted
-	record   *inverted     // that of fieldRecord
-	keywords []*inverted   // in the order of the table keywords
-	flag     *inverted     // that of FieldFlag
-	terms    []keywordTerm // of the document being added
+	record   *inverted   // that of fieldRecord
+	keywords []*inverted // in the order of the table keywords
+	flag     *inverted   // that of FieldFlag
 	pairs    adjacency
 
 	docs   int
@@ -53,23 +47,16 @@ type stored struct {
 
 // NewAccumulator returns an empty accumulator.
 func NewAccumulator() *Accumulator {
-	a := &Accumulator{keywords: make([]*inverted, len(keywords))}
+	a := new(Accumulator)
+	named := make(map[Field]*inverted)
 	for _, spec := range specs {
 		f := &inverted{fieldSpec: spec, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
 		a.fields = append(a.fields, f)
-		switch spec.name {
-		case fieldID:
-			a.id = f
-		case FieldText:
-			a.text = f
-		case fieldRecord:
-			a.record = f
-		default:
-			a.keywords[slices.IndexFunc(keywords, func(k keyword) bool { return k.name == spec.name })] = f
-		}
-		if spec.name == FieldFlag {
-			a.flag = f
-		}
+		named[spec.name] = f
+	}
+	a.id, a.text, a.record, a.flag = named[fieldID], named[FieldText], named[fieldRecord], named[FieldFlag]
+	for _, k := range keywords {
+		a.keywords = append(a.keywords, named[k.name])
 	}
 	a.emit = func(t analysis.Token) {
 		term := a.text.add(t.Term)
@@ -81,20 +68,17 @@ func NewAccumulator() *Accumulator {
 // Add adds a document and returns the number of tokens in its text. Its id must be
 // new in the segment. Nothing of the document is kept.
 func (a *Accumulator) Add(d *Document) (tokens int) {
-	a.terms = a.terms[:0]
+	a.id.add([]byte(d.ID.String()))
 	for i, k := range keywords {
 		if v := k.value(d); v != "" {
-			a.terms = append(a.terms, keywordTerm{i, cut(v)})
+			a.keywords[i].add([]byte(cut(v)))
 		}
 	}
-	return a.add([]byte(d.ID.String()), a.terms, d.Text)
+	return a.addText(d.Text)
 }
 
-func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
-	a.id.add(id)
-	for _, k := range terms {
-		a.keywords[k.field].add([]byte(k.term))
-	}
+// addText adds the text of a document, and ends the document.
+func (a *Accumulator) addText(text []byte) (tokens int) {
 	tokens = a.analyzer.Walk(text, a.emit)
 	if a.analyzer.Cut() {
 		a.flag.add([]byte(FlagCut))

@@ -92,6 +92,21 @@ func (d *stockDocument) AddIDField()                                 {}
 func (d *stockDocument) StoredFieldsBytes() uint64                   { return 0 }
 func (d *stockDocument) Indexed() bool                               { return true }
 
+// keywordTerm is a term of a keyword field, by its index in keywords.
+type keywordTerm struct {
+	field int
+	term  string
+}
+
+// add adds a document that need not be as Document makes it.
+func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
+	a.id.add(id)
+	for _, k := range terms {
+		a.keywords[k.field].add([]byte(k.term))
+	}
+	return a.addText(text)
+}
+
 type stockField struct {
 	name    string
 	options engine.FieldIndexingOptions

@@ -116,7 +116,7 @@ func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
 		if m.rnd.IntN(5) > 0 {
 			rec.Timestamp = time.UnixMilli(m.time()).UTC()
 		}
-		b.DeleteDocuments(number)
+		b.DeleteFile(number)
 	}
 	if rec.Facts == nil {
 		rec.Facts = &session.Facts{}
