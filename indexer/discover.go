@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index/record"
@@ -166,17 +166,10 @@ func (f *Found) Errors() []FileError {
 // directories, each real file once. Links that lead out of the session directories count
 // only if their root says so. Files that are gone are those of the archive, nil for none.
 func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *Found {
-	w := &walker{adapter: a, roots: roots, found: newFound(a), dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	w := &walker{adapter: a, roots: roots, found: newFound(a), dirs: make(map[fileID]bool)}
+	w.statting.SetLimit(maxListings)
 	for _, root := range roots {
 		w.layouts = append(w.layouts, layoutOf(a, root))
-	}
-	var statting sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		statting.Go(func() {
-			for l := range w.listings {
-				l.stat()
-			}
-		})
 	}
 	for i, root := range roots {
 		before := w.count
@@ -185,8 +178,7 @@ func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *F
 		w.note(root.Path, err)
 		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: w.count - before, Err: err})
 	}
-	close(w.listings)
-	statting.Wait()
+	_ = w.statting.Wait() // the errors are those of the files
 	w.found.Files = w.unique()
 	w.found.addKept(archive)
 	return w.found
@@ -195,8 +187,7 @@ func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *F
 // fileID identifies a file or directory, by whatever name.
 type fileID struct{ Dev, Inode uint64 }
 
-// maxListings is the number of directories that wait, open, for a goroutine to stat
-// their files.
+// maxListings is the number of directories that are open while their files are statted.
 const maxListings = 16
 
 type walker struct {
@@ -209,13 +200,11 @@ type walker struct {
 	found    *Found
 	count    int             // of session files, counting every name of a file
 	dirs     map[fileID]bool // directories seen; breaks loops of links
-	listings chan *listing
-	listed   []*listing // all listings
-	linked   []File     // those that were reached by a symbolic link of their own
-	loose    []File     // others outside of listings
+	statting errgroup.Group
+	listed   []*listing
 }
 
-// listing is the session files in a directory.
+// listing is the session files in a directory, or one file that was found by itself.
 type listing struct {
 	dir     *os.File // closed by stat
 	prefix  string   // of the paths of its files
@@ -510,7 +499,7 @@ func (w *walker) dir(path string, linked bool) error {
 	w.found.Aliased = w.found.Aliased || len(links) > 0
 	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
-	w.listings <- l
+	w.statting.Go(l.stat)
 	// If a directory has several names, the first one in this order counts.
 	slices.Sort(dirs)
 	for _, name := range dirs {
@@ -554,11 +543,7 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	if f.Err = err; err == nil {
 		f.setStat(info)
 	}
-	if linked {
-		w.linked = append(w.linked, f)
-	} else {
-		w.loose = append(w.loose, f)
-	}
+	w.listed = append(w.listed, &listing{files: []File{f}, linked: linked, aliased: true})
 }
 
 func newFile(stored string) File {
@@ -595,7 +580,7 @@ func (l *listing) preferPlain() {
 }
 
 // stat stats the files of the listing, and drops those that are gone by now.
-func (l *listing) stat() {
+func (l *listing) stat() error {
 	start := len(l.prefix)
 	slices.SortFunc(l.paths, func(a, b string) int { return strings.Compare(a[start:], b[start:]) })
 	l.files = make([]File, 0, len(l.paths))
@@ -608,7 +593,7 @@ func (l *listing) stat() {
 		}
 		l.aliased = l.aliased || names > 1
 	}
-	l.dir.Close()
+	return l.dir.Close()
 }
 
 func (f *File) setStat(info fs.FileInfo) {
@@ -622,8 +607,8 @@ func (f *File) setStat(info fs.FileInfo) {
 // unique returns one path of each real file: preferably one without links, and of
 // several the first in order.
 func (w *walker) unique() []File {
-	files, linked := slices.Grow(w.loose, w.count), w.linked
-	aliased := len(files)+len(linked) > 0
+	files, linked := make([]File, 0, w.count), []File(nil)
+	aliased := false
 	for _, l := range w.listed {
 		aliased = aliased || l.aliased || l.linked
 		if l.linked {

@@ -389,31 +389,25 @@ func sameBlocks(file *content.File, rec *session.Record) (bool, error) {
 		return false, nil
 	}
 	blocks := append(slices.Clip(rec.Blocks), rest.Sum64()) // the last one is shorter
-	var next atomic.Int64
 	var differs atomic.Bool
 	var group errgroup.Group
-	workers := min(runtime.GOMAXPROCS(0), 1+len(blocks)/(2*blocksEach))
-	if file.Packed() {
-		workers = 1
+	if group.SetLimit(runtime.GOMAXPROCS(0)); file.Packed() {
+		group.SetLimit(1) // in order
 	}
-	for range workers {
+	var from int64
+	for some := range slices.Chunk(blocks, blocksEach) {
+		if differs.Load() {
+			break
+		}
+		start := from
 		group.Go(func() error {
-			for !differs.Load() {
-				i := int(next.Add(blocksEach)) - blocksEach
-				if i >= len(blocks) {
-					return nil
-				}
-				from := int64(i) * session.HashedBlock
-				same, err := sameRange(file, from, rec.Checkpoint.Offset, rec.Volatile.Length, blocks[i:min(i+blocksEach, len(blocks))])
-				if err != nil {
-					return err
-				}
-				if !same {
-					differs.Store(true)
-				}
+			same, err := sameRange(file, start, rec.Checkpoint.Offset, rec.Volatile.Length, some)
+			if !same {
+				differs.Store(true)
 			}
-			return nil
+			return err
 		})
+		from += blocksEach * session.HashedBlock
 	}
 	err := group.Wait()
 	return err == nil && !differs.Load(), err

@@ -150,19 +150,14 @@ type term struct {
 // keyOf returns the first 8 bytes of a token, the first one highest, with zeros after
 // a shorter one. Tokens with different keys sort as the keys do; a token of at most 8
 // bytes is known by its key and its size.
-func keyOf(token []byte) uint64 {
-	be := binary.BigEndian
-	switch n := len(token); {
-	case n >= 8:
-		return be.Uint64(token)
-	case n >= 4: // the last four bytes overlap the first four, which are shifted out
-		return uint64(be.Uint32(token))<<32 | uint64(be.Uint32(token[n-4:])<<(64-8*n))
-	case n > 0:
-		key := uint64(token[0]) << 56
-		key |= uint64(token[n/2]) << (56 - 8*(n/2))
-		return key | uint64(token[n-1])<<(64-8*n)
+func keyOf(token []byte) (key uint64) {
+	if len(token) >= 8 {
+		return binary.BigEndian.Uint64(token)
 	}
-	return 0
+	for i, c := range token {
+		key |= uint64(c) << (56 - 8*i)
+	}
+	return key
 }
 
 // hashOf hashes a token with its key. Each table draws a seed, so that no text can
