@@ -3,8 +3,6 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -15,7 +13,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/format"
-	"pigrep/internal/files"
 )
 
 // Infix returns the live documents with a term that contains the needle, at its end
@@ -371,19 +368,13 @@ func (t *trigrams) encode(of Fingerprint) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 16, trigramsHead+4*len(t.first)+trigramRows*rowSize(t.words))
 	copy(b, trigramsMagic)
-	b = le.AppendUint64(b, uint64(of.Size))
-	b = le.AppendUint64(b, of.Hash)
-	b = le.AppendUint32(b, uint32(len(t.first)))
-	b = le.AppendUint32(b, uint32(t.words))
-	for _, p := range t.first {
-		b = le.AppendUint32(b, p)
+	for _, part := range []any{of.Size, of.Hash, uint32(len(t.first)), uint32(t.words), t.first} {
+		b, _ = binary.Append(b, le, part) // which takes all these types
 	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
 	for row := range slices.Chunk(t.rows, t.words) {
 		start := len(b)
-		for _, word := range row {
-			b = le.AppendUint64(b, word)
-		}
+		b, _ = binary.Append(b, le, row)
 		b = le.AppendUint64(b, xxhash.Sum64(b[start:]))
 	}
 	return b
@@ -392,60 +383,51 @@ func (t *trigrams) encode(of Fingerprint) []byte {
 // rowSize is the bytes that a row of so many words takes in the file.
 func rowSize(words int) int { return 8*words + 8 }
 
-// readColumns returns the columns of a segment, with all bits set, and where in the
-// file the rows are; nil when the file does not have the trigrams of the segment.
-func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
+// readColumns returns the columns of a segment, with all bits set, and the rows, from the bytes
+// of the file; nil when these are not the trigrams of the segment.
+func readColumns(b []byte, of Fingerprint) (c *columns, rows []byte) {
 	le := binary.LittleEndian
-	b := make([]byte, usualHead)
-	n, err := f.ReadAt(b, 0)
-	if b = b[:n]; err != nil && err != io.EOF || n < trigramsHead || string(b[:8]) != trigramsMagic {
-		return nil, 0
+	if len(b) < trigramsHead || string(b[:8]) != trigramsMagic {
+		return nil, nil
 	}
 	count, words := int(le.Uint32(b[32:])), int(le.Uint32(b[36:]))
-	if words > mostWords || count == 0 || count > 64*words {
-		return nil, 0
-	}
 	size := trigramsHead + 4*count
-	if size > n {
-		b = append(b, make([]byte, size-n)...)
-		if _, err := f.ReadAt(b[n:], int64(n)); err != nil {
-			return nil, 0
-		}
+	if words > mostWords || count == 0 || count > 64*words || len(b) != size+trigramRows*rowSize(words) {
+		return nil, nil
 	}
-	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.Size) || le.Uint64(b[24:]) != of.Hash {
-		return nil, 0
+	if le.Uint64(b[8:]) != xxhash.Sum64(b[16:size]) || le.Uint64(b[16:]) != uint64(of.Size) || le.Uint64(b[24:]) != of.Hash {
+		return nil, nil
 	}
 	c = &columns{first: make([]uint32, count), bits: slices.Repeat([]uint64{^uint64(0)}, words)}
-	for i := range c.first {
-		c.first[i] = le.Uint32(b[trigramsHead+4*i:])
-	}
-	return c, int64(size)
+	_, _ = binary.Decode(b[trigramsHead:], le, c.first) // which are there
+	return c, b[size:]
 }
-
-// usualHead is more than the bytes before the rows for a segment of the usual size.
-const usualHead = 4 << 10
 
 // columns returns the columns that may have a term with the needle, at its end if
 // atEnd; nil when nothing is known.
-func (s *Segment) columns(needle []byte, atEnd bool) *columns {
+func (s *Segment) columns(needle []byte, atEnd bool) (c *columns) {
 	if s.fingerprint.Size < minTrigramSegment {
 		return nil
 	}
-	f, c, rows := s.openTrigrams()
+	var err error // of a file that is cut now
+	defer func() {
+		if err != nil {
+			c = nil
+		}
+	}()
+	defer format.Contain(format.Guard(), "read trigrams", &err)
+	c, rows, unmap := s.openTrigrams()
+	defer unmap()
 	if c == nil {
 		return nil
 	}
-	defer f.Close()
-	buf := make([]byte, rowSize(len(c.bits)))
+	end := 8 * len(c.bits)
 	keep := func(x, y, z byte) bool {
-		if _, err := f.ReadAt(buf, rows+int64(rowOf(x, y, z)*len(buf))); err != nil {
-			return false
-		}
-		end := 8 * len(c.bits)
+		row := rows[rowOf(x, y, z)*rowSize(len(c.bits)):]
 		for i := range c.bits {
-			c.bits[i] &= binary.LittleEndian.Uint64(buf[8*i:])
+			c.bits[i] &= binary.LittleEndian.Uint64(row[8*i:])
 		}
-		return binary.LittleEndian.Uint64(buf[end:]) == xxhash.Sum64(buf[:end])
+		return binary.LittleEndian.Uint64(row[end:]) == xxhash.Sum64(row[:end])
 	}
 	for i := 0; i+2 < len(needle); i++ {
 		if !keep(needle[i], needle[i+1], needle[i+2]) {
@@ -460,17 +442,14 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 
 func (s *Segment) trigramsPath() string { return strings.TrimSuffix(s.path, Ext) + TrigramsExt }
 
-// openTrigrams opens the file with the trigrams of the segment, and reads its head. There are
-// no columns if there is no such file.
-func (s *Segment) openTrigrams() (f *os.File, c *columns, rows int64) {
-	f, err := files.Open(s.trigramsPath())
-	if err != nil {
-		return nil, nil, 0
+// openTrigrams maps the file with the trigrams of the segment. There are no columns if there is
+// no such file, or another one. The caller must call unmap when the rows are not used any more.
+func (s *Segment) openTrigrams() (c *columns, rows []byte, unmap func() error) {
+	b, unmap, err := Map(s.trigramsPath())
+	if err == nil {
+		c, rows = readColumns(b, s.fingerprint)
 	}
-	if c, rows = readColumns(f, s.fingerprint); c == nil {
-		f.Close()
-	}
-	return f, c, rows
+	return c, rows, unmap
 }
 
 // NewTrigrams returns the name and the content of the file with the trigrams of the
@@ -480,8 +459,9 @@ func (s *Segment) NewTrigrams() (name string, data []byte, err error) {
 	if s.fingerprint.Size < minTrigramSegment {
 		return "", nil, nil
 	}
-	if f, c, _ := s.openTrigrams(); c != nil {
-		return "", nil, f.Close()
+	c, _, unmap := s.openTrigrams()
+	if err := unmap(); err != nil || c != nil {
+		return "", nil, err
 	}
 	t, err := s.makeTrigrams()
 	s.Trim()
