@@ -15,7 +15,6 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/content"
 	"pigrep/internal/files"
-	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/keep"
 )
@@ -48,7 +47,7 @@ type Found struct {
 	Roots []RootState
 	// Unreadable lists the directories that could not be read; files in them
 	// are neither new nor gone.
-	Unreadable []DirError
+	Unreadable []FileError
 	// Outside lists the symbolic links to directories and session files that were not
 	// followed, because they lead out of the session directories of all roots.
 	Outside []string
@@ -133,12 +132,6 @@ func (f *Found) isCurrent(r record.Reader) bool {
 // fits reports whether the same text would be left out of a file.
 func (f *Found) fits(c *session.Checkpoint) bool { return c.Fits(f.Limits.Line, f.Limits.Text) }
 
-// DirError is a directory that could not be listed.
-type DirError struct {
-	Dir string
-	Err error
-}
-
 // Len returns the number of session files.
 func (f *Found) Len() int { return len(f.Files) + f.Confirmed }
 
@@ -149,7 +142,7 @@ func (f *Found) find(path string) (at int, ok bool) {
 
 // Errors lists the files and directories that cannot be read.
 func (f *Found) Errors() []FileError {
-	list := lists.Map(f.Unreadable, func(d DirError) FileError { return FileError{Path: d.Dir, Err: d.Err} })
+	list := slices.Clone(f.Unreadable)
 	if f.Unkept != nil {
 		list = append(list, FileError{Path: "kept sessions", Err: f.Unkept})
 	}
@@ -532,7 +525,7 @@ func (w *walker) enter(links []string) {
 
 func (w *walker) note(dir string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.found.Unreadable = append(w.found.Unreadable, DirError{dir, err})
+		w.found.Unreadable = append(w.found.Unreadable, FileError{dir, err})
 	}
 }
 

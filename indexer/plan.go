@@ -152,7 +152,7 @@ func (f *Found) gone(known *session.Summary) Step {
 // unreadable returns why the directory of a file could not be read, nil if it could.
 func (f *Found) unreadable(path string) (err error) {
 	for _, d := range f.Unreadable {
-		if within(path, d.Dir) {
+		if within(path, d.Path) {
 			err = d.Err
 		}
 	}

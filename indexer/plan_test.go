@@ -182,7 +182,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 // Files in a directory that cannot be listed keep their documents.
 func TestUnreadableDirectoryLosesNothing(t *testing.T) {
 	known := fakeIndex{{Path: "/r/closed/a.jsonl"}, {Path: "/r/open/b.jsonl"}}
-	found := &indexer.Found{Unreadable: []indexer.DirError{{Dir: "/r/closed", Err: os.ErrPermission}}}
+	found := &indexer.Found{Unreadable: []indexer.FileError{{Path: "/r/closed", Err: os.ErrPermission}}}
 	got := make(map[string]indexer.Change)
 	for _, s := range indexer.Plan(found, known) {
 		got[s.File.Path] = s.Change

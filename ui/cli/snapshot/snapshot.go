@@ -226,9 +226,7 @@ func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapsh
 			p.App.Advise(problem.IndexHint(err), "reading all files instead of the index: %v", err)
 		}
 	}
-	for _, d := range x.Found.Unreadable {
-		x.Errors = append(x.Errors, indexer.FileError{Path: d.Dir, Err: d.Err})
-	}
+	x.Errors = append(x.Errors, x.Found.Unreadable...)
 	x.State = StateOf(x.Reader)
 	x.State.Files = len(x.Found.Files)
 	switch {

@@ -381,7 +381,7 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
 	s.Outside = found.Outside
 	for _, d := range found.Unreadable {
-		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: snapshot.Reason(d.Err)})
+		s.Errors = append(s.Errors, printer.FileError{Path: d.Path, Reason: snapshot.Reason(d.Err)})
 	}
 	counts := make(map[indexer.Change]int)
 	for _, step := range indexer.Plan(found, known) {
