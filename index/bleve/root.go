@@ -110,37 +110,23 @@ const (
 	keywordAnalyzer = "keyword"  // the whole text as one term
 )
 
-type documentMapping struct {
-	Enabled    bool                        `json:"enabled"`
-	Dynamic    bool                        `json:"dynamic"`
-	Properties map[string]*documentMapping `json:"properties,omitempty"`
-	Fields     []fieldMapping              `json:"fields,omitempty"`
-}
-
-type fieldMapping struct {
-	Type         string `json:"type"`
-	Analyzer     string `json:"analyzer"`
-	Index        bool   `json:"index"`
-	DocValues    bool   `json:"docvalues,omitempty"`
-	SkipFreqNorm bool   `json:"skip_freq_norm,omitempty"`
-}
-
 // mappingJSON returns Bleve's description of the fields. A query that names no field
 // searches the text.
 func mappingJSON() ([]byte, error) {
-	properties := make(map[string]*documentMapping)
+	type object = map[string]any
+	properties := make(object)
 	for _, f := range segment.Fields() {
-		field := fieldMapping{
-			Type: "text", Analyzer: keywordAnalyzer, Index: true,
-			DocValues: f.Options().IncludeDocValues(), SkipFreqNorm: f.Options().SkipFreqNorm(),
-		}
+		analyzer := keywordAnalyzer
 		if f == segment.FieldText {
-			field.Analyzer = textAnalyzer
+			analyzer = textAnalyzer
 		}
-		properties[string(f)] = &documentMapping{Enabled: true, Fields: []fieldMapping{field}}
+		properties[string(f)] = object{"enabled": true, "dynamic": false, "fields": []object{{
+			"type": "text", "analyzer": analyzer, "index": true,
+			"docvalues": f.Options().IncludeDocValues(), "skip_freq_norm": f.Options().SkipFreqNorm(),
+		}}}
 	}
-	return json.Marshal(map[string]any{
-		"default_mapping":  documentMapping{Enabled: true, Properties: properties},
+	return json.Marshal(object{
+		"default_mapping":  object{"enabled": true, "dynamic": false, "properties": properties},
 		"default_analyzer": textAnalyzer,
 		"default_field":    segment.FieldText,
 	})

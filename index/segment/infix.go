@@ -196,8 +196,8 @@ func (w *infixWalk) walk(addr int, state uint8, depth int, prefix uint32, value 
 		w.add(value + m.endingValue)
 	}
 	for i := m.n - 1; i >= 0 && w.most >= 0; i-- {
-		c := w.data[m.bytes+i]
-		next, to := w.target(m.targets+i*m.trans, m.trans, m.bottom), w.step[state][c]
+		c, out, next := w.transition(&m, i)
+		to := w.step[state][c]
 		if next == 0 && to != w.found { // the end of most terms
 			continue
 		}
@@ -207,11 +207,7 @@ func (w *infixWalk) walk(addr int, state uint8, depth int, prefix uint32, value 
 				continue
 			}
 		}
-		out := value
-		if m.out > 0 {
-			out += w.packed(m.outs+i*m.out, m.out)
-		}
-		w.walk(next, to, depth, below, out)
+		w.walk(next, to, depth, below, value+out)
 	}
 }
 
