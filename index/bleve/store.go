@@ -151,18 +151,10 @@ func link(index *os.Root, s Snapshot) (old []string, err error) {
 	for _, seg := range s.Segments {
 		name := filepath.Base(seg.Path())
 		_, link, err := linkOf(name)
+		if err == nil && !linked[link] {
+			err = errors.Join(layout.Remove(index, path.Join(inner, link)), index.Link(path.Join(s.Dir, name), path.Join(inner, link)))
+		}
 		if err != nil {
-			return nil, err
-		}
-		if linked[link] {
-			continue
-		}
-		if have[link] != nil {
-			if err := layout.Remove(index, path.Join(inner, link)); err != nil {
-				return nil, err
-			}
-		}
-		if err := index.Link(path.Join(s.Dir, name), path.Join(inner, link)); err != nil {
 			return nil, err
 		}
 		linked[link] = true

@@ -184,28 +184,6 @@ func (d *Duplicates) Mark(doc uint32, hash uint64, id ID) {
 
 func (d *Duplicates) has(doc uint32) bool { return d.Bits[doc/64]>>(doc%64)&1 != 0 }
 
-// visit visits documents, whose numbers ascend, if all of them are marked, and
-// reports whether they are.
-func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
-	if d.Bits == nil {
-		return false
-	}
-	for _, doc := range docs {
-		if !d.has(doc) {
-			return false
-		}
-	}
-	word, before := uint32(0), 0
-	for _, doc := range docs {
-		for ; word < doc/64; word++ {
-			before += bits.OnesCount64(d.Bits[word])
-		}
-		at := before + bits.OnesCount64(d.Bits[word]&(1<<(doc%64)-1))
-		visit(doc, d.Hashes[at], int(d.Parts[at]))
-	}
-	return true
-}
-
 // PossibleDuplicates returns a bit for each document, in words of 64, set when its
 // entry may have a duplicate in the index; nil when nothing is known. The slice is
 // the segment's own and must not be changed.
@@ -230,7 +208,18 @@ func (s *Segment) FilesWithDuplicates() (files []uint32, known bool) {
 // whether they are. It reads nothing of the segment.
 func (s *Segment) KnownDuplicates(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
 	d := s.knownDuplicates()
-	return d.visit(docs, visit)
+	if d.Bits == nil || slices.ContainsFunc(docs, func(doc uint32) bool { return !d.has(doc) }) {
+		return false
+	}
+	word, before := uint32(0), 0
+	for _, doc := range docs {
+		for ; word < doc/64; word++ {
+			before += bits.OnesCount64(d.Bits[word])
+		}
+		at := before + bits.OnesCount64(d.Bits[word]&(1<<(doc%64)-1))
+		visit(doc, d.Hashes[at], int(d.Parts[at]))
+	}
+	return true
 }
 
 // EntryHashes visits those of the documents, whose numbers ascend, that have a hash

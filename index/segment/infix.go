@@ -42,8 +42,8 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 		}
 		docs.AddMany(w.single)
 		docs.CloneCopyOnWriteContainers() // they are in mapped memory
-		found = infix{key, docs, most - w.most}
-		s.infixes.put(found)
+		found = infix{docs, most - w.most}
+		s.infixes.put(key, found)
 	}
 	if found.terms > most {
 		return nil, false, nil
@@ -58,15 +58,14 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 // and a server is asked for the same words again.
 type infixCache struct {
 	mu     sync.Mutex
-	latest []infix // the latest last
-	size   int     // of all
-	walks  int     // of the dictionary
-	terms  []byte  // of inOrder; nil until they are needed
+	latest map[infixKey]infix
+	size   int    // of all
+	walks  int    // of the dictionary
+	terms  []byte // of inOrder; nil until they are needed
 }
 
 // infix are the documents with a needle, deleted ones included.
 type infix struct {
-	infixKey
 	docs  *roaring.Bitmap
 	terms int // that have the needle
 }
@@ -77,7 +76,7 @@ type infixKey struct {
 	atEnd  bool
 }
 
-// infixMemory is the size of the results that a segment keeps, in bytes.
+// infixMemory is the size of the results that a segment keeps, in bytes. With more, it begins anew.
 const infixMemory = 512 << 10
 
 // size estimates the memory of a result. There are at most 128.
@@ -86,24 +85,17 @@ func (i infix) size() int { return 4<<10 + int(i.docs.GetSizeInBytes()) }
 func (c *infixCache) get(key infixKey) (infix, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := slices.IndexFunc(c.latest, func(i infix) bool { return i.infixKey == key })
-	if at < 0 {
-		return infix{}, false
-	}
-	found := c.latest[at]
-	c.latest = append(slices.Delete(c.latest, at, at+1), found)
-	return found, true
+	found, ok := c.latest[key]
+	return found, ok
 }
 
-func (c *infixCache) put(found infix) {
+func (c *infixCache) put(key infixKey, found infix) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.latest = append(c.latest, found)
-	c.size += found.size()
-	for c.size > infixMemory {
-		c.size -= c.latest[0].size()
-		c.latest = slices.Delete(c.latest, 0, 1)
+	if c.size += found.size(); c.latest == nil || c.size > infixMemory {
+		c.latest, c.size = make(map[infixKey]infix), found.size()
 	}
+	c.latest[key] = found
 }
 
 // walksInTurn is how often the dictionary is visited before its terms are put into memory,
