@@ -386,13 +386,8 @@ func (h *history) add(by *origin, now []string) {
 
 // swapAll replaces strings in each line.
 func (h *history) swapAll(by *origin, swaps []shellcmd.Swap) {
-	for _, block := range h.blocks {
-		for i := range block {
-			if text := swapped(block[i].text, swaps); text != block[i].text {
-				block[i] = newLine(text, by)
-				h.note(&block[i])
-			}
-		}
+	for i, block := range h.blocks {
+		h.blocks[i] = h.renew(block, lists.Map(block, func(l line) string { return swapped(l.text, swaps) }), by)
 	}
 }
 
