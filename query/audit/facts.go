@@ -148,9 +148,10 @@ func (x *auditor) cover(f *file) {
 }
 
 // findSharing finds out which files share entries: documents have duplicates, or entries
-// without documents do.
+// without documents do. Any may have those of Request.Lost.
 func (x *auditor) findSharing() error {
 	sharing, known := x.r.FilesWithDuplicates()
+	known = known && len(x.req.Lost) == 0
 	owners := make(map[uint64]*file)
 	err := x.each(x.facts.Bare(x.ids), func(f *file, p *record.Piece) error {
 		known = known && !p.Bare.Orphan // of whose call nothing is known
@@ -163,40 +164,15 @@ func (x *auditor) findSharing() error {
 				f.shares, owner.shares = true, true
 			}
 			owners[copy] = f
-			f.shares = f.shares || slices.Contains(x.req.Lost, copy)
 		}
 		return nil
 	})
-	for _, seg := range x.r.Segments() {
-		if len(x.req.Lost) == 0 || err != nil {
-			break
-		}
-		err = x.findLost(seg, sharing)
-	}
 	for i := range x.files {
 		if f := &x.files[i]; !known || sharing[f.File] {
 			f.shares = true
 		}
 	}
 	return err
-}
-
-// findLost adds to some files those in which a segment has entries of Request.Lost.
-func (x *auditor) findLost(seg *segment.Segment, files map[uint32]bool) error {
-	runs, err := seg.Files()
-	if err != nil || files == nil {
-		return err // nil: all share entries
-	}
-	for _, copy := range x.req.Lost {
-		docs, err := seg.Bitmap(segment.FieldEntryHash, []byte(segment.EntryHashTerm(copy)))
-		if err != nil {
-			return err
-		}
-		for it := docs.Iterator(); it.HasNext(); {
-			files[runs.File(it.Next())] = true
-		}
-	}
-	return nil
 }
 
 // eachSum visits the sums of the pieces whose facts all pass the filters and count for the
