@@ -26,7 +26,7 @@ func (c *command) code(heredoc string) string {
 		return ""
 	}
 	for i, arg := range c.args {
-		if slices.Contains(interpreter.flags, arg) && i+1 < len(c.args) {
+		if slices.Contains(interpreter.Flags, arg) && i+1 < len(c.args) {
 			return c.args[i+1]
 		}
 	}

@@ -477,7 +477,7 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) {
 		return
 	}
 	asks := program == "command" && len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") // whether there is a program
-	if wrapper, ok := programs()["wrapper"][program]; ok && !wrapper.counts && !asks {
+	if wrapper, ok := programs()["wrapper"][program]; ok && !wrapper.Counts && !asks {
 		if inner := wrapper.after(rest); len(inner) > 0 {
 			d.run(inner, upstream, heredoc)
 			return
@@ -565,7 +565,7 @@ func (c *command) subcommand() string { return c.operand(func(string) bool { ret
 // operand returns the first argument that is neither a flag nor the value of one, and that
 // is counted; "" if there is none.
 func (c *command) operand(counts func(arg string) bool) string {
-	valued := programs()["subcommands"][c.program].flags
+	valued := programs()["subcommands"][c.program].Flags
 	for i := 0; i < len(c.args); i++ {
 		switch arg := c.args[i]; {
 		case slices.Contains(valued, arg):

@@ -282,7 +282,7 @@ func markSearch(parts []session.Part, search bool) {
 
 // isIdle reports whether none of the commands is worth blaming.
 func (d *dissector) isIdle(commands []int) bool {
-	return !slices.ContainsFunc(commands, func(at int) bool { return !programs()["ending"][d.commands[at].label()].idle })
+	return !slices.ContainsFunc(commands, func(at int) bool { return !programs()["ending"][d.commands[at].label()].Idle })
 }
 
 func either(a, b []int) []int { return append(a[:len(a):len(a)], b...) }
@@ -295,7 +295,7 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 		last = last[max(0, len(last)-1):]
 	}
 	for _, at := range last {
-		if n := numbers[at]; n >= 0 && n < 64 && (idle || !programs()["ending"][d.commands[at].label()].idle) {
+		if n := numbers[at]; n >= 0 && n < 64 && (idle || !programs()["ending"][d.commands[at].label()].Idle) {
 			set |= 1 << n
 		}
 	}
@@ -320,7 +320,7 @@ func settle(c *session.CallFact, printed []session.Part) {
 		return set
 	}
 	if c.Exit == session.Unknown { // it was interrupted: any program may have been running
-		if set := among(func(program string) bool { return !programs()["ending"][program].idle }); set != 0 {
+		if set := among(func(program string) bool { return !programs()["ending"][program].Idle }); set != 0 {
 			c.Blamed = set
 		}
 		return
@@ -347,7 +347,7 @@ func saysNo(c *session.CallFact) bool {
 		return false
 	}
 	for i, program := range c.Programs {
-		if c.Blamed>>i&1 != 0 && programs()["ending"][program].no != c.Exit {
+		if c.Blamed>>i&1 != 0 && programs()["ending"][program].No != int(c.Exit) {
 			return false
 		}
 	}

@@ -43,25 +43,25 @@ func (d *dissector) files(c *command) {
 	if !ok {
 		return
 	}
-	for _, flag := range o.reads {
+	for _, flag := range o.Reads {
 		d.accessAll(c.values(flag), read)
 	}
-	for _, flag := range o.writes {
+	for _, flag := range o.Writes {
 		d.accessAll(c.values(flag), written)
 	}
-	if o.skip > 0 && len(args) <= o.skip {
+	if o.Skip > 0 && len(args) <= o.Skip {
 		return
 	}
-	args = args[o.skip:]
-	if n := len(args); o.last != unused && n > 1 {
+	args = args[o.Skip:]
+	if n := len(args); o.Last != unused && n > 1 {
 		if !isRemote(args[n-1]) {
-			d.accessAll(args[n-1:], o.last)
+			d.accessAll(args[n-1:], o.Last)
 		}
 		args = args[:n-1]
-	} else if o.last != unused {
+	} else if o.Last != unused {
 		return
 	}
-	d.accessAll(args, o.plain)
+	d.accessAll(args, o.Plain)
 }
 
 // editedFiles returns the files of sed and perl: the arguments without the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"math/bits"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,7 +95,7 @@ var Rules = sync.OnceValue(func() (rules []Rule) {
 		case "program":
 			m := Match{Names: names(fields[1])}
 			for _, property := range fields[2:] {
-				m.set(strings.Cut(property, "="))
+				set(&m, property)
 			}
 			r.Program = append(r.Program, m)
 		case "writes":
@@ -112,20 +113,27 @@ var Rules = sync.OnceValue(func() (rules []Rule) {
 	return rules
 })
 
-func (m *Match) set(name, value string, _ bool) {
-	lists := map[string]*[]string{"sub": &m.Sub, "flags": &m.Flags, "without": &m.Without, "by": &m.By, "after": &m.After}
-	switch name {
-	case "args":
-		m.Args = compiled(value)
-	case "code":
-		m.Code = compiled(value)
-	case "none":
-		m.None = true
-	case "saved":
-		m.Saved = true
-	default:
-		*lists[name] = names(value)
+// set sets the field of a row that a property names, NAME=VALUE or only NAME. It reports false if the row
+// has no such field.
+func set(row any, property string) bool {
+	name, value, _ := strings.Cut(property, "=")
+	field := reflect.ValueOf(row).Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
+	if !field.IsValid() {
+		return false
 	}
+	switch to := field.Addr().Interface().(type) {
+	case *bool:
+		*to = true
+	case *int:
+		*to, _ = strconv.Atoi(value)
+	case *[]string:
+		*to = names(value)
+	case *use:
+		*to = map[string]use{"read": read, "written": written}[value]
+	case *lazyRegexp:
+		*to = compiled(value)
+	}
+	return true
 }
 
 func names(field string) []string {
@@ -430,13 +438,13 @@ func (v *Evaluator) Found() (list []Found) {
 
 // program is a row of programs.txt, which says what its fields mean.
 type program struct {
-	flags         []string
-	skip          int
-	counts        bool
-	plain, last   use
-	reads, writes []string
-	no            int32
-	idle          bool
+	Flags         []string
+	Skip          int
+	Counts        bool
+	Plain, Last   use
+	Reads, Writes []string
+	No            int
+	Idle          bool
 }
 
 //go:embed programs.txt
@@ -452,7 +460,9 @@ var programs = sync.OnceValue(func() map[string]map[string]program {
 		}
 		kind, p := fields[0], program{}
 		for _, property := range fields[2:] {
-			p.set(strings.Cut(property, "="))
+			if property[0] == '-' || !set(&p, property) {
+				p.Flags = append(p.Flags, property)
+			}
 		}
 		if all[kind] == nil {
 			all[kind] = make(map[string]program)
@@ -464,43 +474,18 @@ var programs = sync.OnceValue(func() map[string]map[string]program {
 	return all
 })
 
-func (p *program) set(name, value string, _ bool) {
-	number, _ := strconv.Atoi(value)
-	uses := map[string]use{"read": read, "written": written}
-	switch name {
-	case "skip":
-		p.skip = number
-	case "no":
-		p.no = int32(number)
-	case "counts":
-		p.counts = true
-	case "idle":
-		p.idle = true
-	case "plain":
-		p.plain = uses[value]
-	case "last":
-		p.last = uses[value]
-	case "reads":
-		p.reads = strings.Split(value, ",")
-	case "writes":
-		p.writes = strings.Split(value, ",")
-	default:
-		p.flags = append(p.flags, name)
-	}
-}
-
 // after returns the words of the command that a wrapper runs.
 func (p program) after(words []word) []word {
 	for len(words) > 0 {
 		switch s := words[0].text; {
 		case s == "--":
-			return words[min(len(words), 1+p.skip):]
-		case slices.Contains(p.flags, s):
+			return words[min(len(words), 1+p.Skip):]
+		case slices.Contains(p.Flags, s):
 			words = words[min(len(words), 2):]
 		case len(s) > 1 && s[0] == '-', isAssignment(s):
 			words = words[1:]
 		default:
-			return words[min(len(words), p.skip):]
+			return words[min(len(words), p.Skip):]
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc
 	g := &runner{dissector: d, command: &c, rest: rest, upstream: upstream, heredoc: heredoc}
 	if follow, ok := runners[c.program]; ok {
 		follow(g)
-	} else if w, ok := programs()["wrapper"][c.program]; ok && w.counts {
+	} else if w, ok := programs()["wrapper"][c.program]; ok && w.Counts {
 		g.run(w.after(rest))
 	}
 }
