@@ -111,26 +111,6 @@ type question struct {
 	maxBytes int
 }
 
-// list makes the call of a tool that lists: with the index open, and within the time for an
-// answer, find returns the rows from the cursor on.
-func list[In, Row any](s *server, tool string, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) func(context.Context, *In) (*mcp.CallToolResult, error) {
-	return func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
-		l := asked(in)
-		q, err := s.ask(ctx, tool, in, l)
-		if err != nil {
-			return nil, err
-		}
-		defer q.Close()
-		ctx, cancel := s.Budget(ctx)
-		defer cancel()
-		page, err := find(ctx, q, in)
-		if err != nil {
-			return nil, q.failed(err)
-		}
-		return page.cut(q)
-	}
-}
-
 // ask opens the index for a listing; in is the input of the tool. The caller closes
 // the question.
 func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*question, error) {

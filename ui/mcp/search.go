@@ -145,10 +145,7 @@ func (s *server) addTools() {
 func ofFacts(of *remote.Question, _ *cursor) { of.Text, of.Facts, of.Whole = "", of.Text == "", true }
 
 func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {
-	order, err := rank.ParseSort(in.Sort)
-	if err != nil {
-		return nil, &Error{codeInput, err.Error(), ""}
-	}
+	order, _ := rank.ParseSort(in.Sort) // it is one of the names: see enums
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order

@@ -188,8 +188,23 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 // tool is how agents know a tool.
 type tool struct{ name, title, description string }
 
+// addList adds a tool that lists: with the index open, and within the time for an answer, find
+// returns the rows from the cursor on.
 func addList[Answer, In, Row any](s *server, t tool, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
-	add(s, t, open(schemaOf[Answer]()), list(s, t.name, asked, find))
+	add(s, t, open(schemaOf[Answer]()), func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
+		q, err := s.ask(ctx, t.name, in, asked(in))
+		if err != nil {
+			return nil, err
+		}
+		defer q.Close()
+		ctx, cancel := s.Budget(ctx)
+		defer cancel()
+		page, err := find(ctx, q, in)
+		if err != nil {
+			return nil, q.failed(err)
+		}
+		return page.cut(q)
+	})
 }
 
 // add adds a tool: call makes a result of its arguments, which it may change.

@@ -338,8 +338,11 @@ func (s *Server) showOutput(w http.ResponseWriter, r *http.Request, c *Conversat
 		return errNoPage
 	}
 	e, err := c.Page.Conversation.Read(i)
+	if errors.Is(err, entry.ErrChanged) {
+		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}
+	}
 	if err != nil {
-		return changed(err)
+		return err
 	}
 	n, err := strconv.Atoi(r.PathValue("block"))
 	if err != nil || n < 0 || n >= len(e.View.Blocks) {
@@ -375,13 +378,6 @@ func (s *Server) showGrown(w http.ResponseWriter, r *http.Request, c *Conversati
 	}
 	first := c.Page.Conversation.Record.Nodes[slices.Min(added)].ID
 	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), at.entry(first)})
-}
-
-func changed(err error) error {
-	if errors.Is(err, entry.ErrChanged) {
-		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}
-	}
-	return err
 }
 
 // showExport sends a conversation as a file to download.

@@ -185,7 +185,10 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer s.life.begin(func() { stop(ErrIdle) })()
+	if s.life.idle > 0 {
+		s.life.end = time.AfterFunc(s.life.idle, func() { stop(ErrIdle) })
+		defer s.life.end.Stop()
+	}
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: nil,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.connContext,
@@ -217,21 +220,10 @@ type life struct {
 	idle time.Duration
 
 	mu      sync.Mutex
-	end     *time.Timer // nil before begin, and if the server never stops by itself
+	end     *time.Timer // nil if the server never stops by itself
 	users   int         // running requests; each open page has one, to /events
 	state   State
 	changed chan struct{} // closed at the next report of a state; nil if nobody waits
-}
-
-// begin starts the idle timer, which calls end. stop stops the timer.
-func (l *life) begin(end func()) (stop func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.idle <= 0 {
-		return func() {}
-	}
-	l.end = time.AfterFunc(l.idle, end)
-	return func() { l.end.Stop() }
 }
 
 // use counts a running request until done is called.
