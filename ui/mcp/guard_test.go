@@ -17,6 +17,7 @@ func TestLineGuard(t *testing.T) {
 		{"without a newline", good, good + "\n", ""},
 		{"white space", "\n  \r\n" + good + "\r\n", good + "\n", ""},
 		{"a response", `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", ""},
+		{"two methods, one of them null", `{"jsonrpc":"2.0","id":9,"method":"ping","METHOD":null,"result":1}` + "\n", `{"jsonrpc":"2.0","id":9,"method":"ping","METHOD":null,"result":1}` + "\n", ""},
 		{"no JSON", "hello\n" + good + "\n", good + "\n", `"id":null,"error":{"code":-32700`},
 		{"cut off", `{"jsonrpc":"2.0","id":1,` + "\n" + good + "\n", good + "\n", `-32700`},
 		{"two in a line", good + good + "\n" + good + "\n", good + "\n", `-32700`},
@@ -39,4 +40,14 @@ func TestLineGuard(t *testing.T) {
 			t.Errorf("%s: answered %q, want %q", test.name, out.String(), test.answered)
 		}
 	}
+}
+
+// An answer that nobody expected, to a request with two methods, does not end the server.
+func TestUnexpectedAnswer(t *testing.T) {
+	t.Parallel()
+	w := &lineWriter{w: io.Discard, serving: t.Context(), gone: func() {}}
+	if _, err := w.Write([]byte(`{"jsonrpc":"2.0","id":9,"result":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	w.finish() // at once
 }

@@ -175,7 +175,7 @@ func New(c Config) *mcp.Server {
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &lineWriter{w: out, serving: serving, gone: stop}
+	w := &lineWriter{w: out, serving: serving, gone: stop, wrote: make(chan struct{}, 1)}
 	reader, passed := io.Pipe()
 	go guard(in, passed, w) // until the input ends: nothing interrupts reading from it
 	err := New(c).Run(serving, &mcp.IOTransport{Reader: reader, Writer: w, MaxLineLength: maxMessage})
@@ -510,7 +510,8 @@ type lineWriter struct {
 
 	mu      sync.Mutex
 	w       io.Writer
-	pending sync.WaitGroup // requests without an answer
+	pending atomic.Int64  // requests without an answer
+	wrote   chan struct{} // has room for one: that an answer was written
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
@@ -522,7 +523,11 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 	// Requests of the server have a method near their beginning; answers have none.
 	if !bytes.Contains(p[:min(len(p), 200)], []byte(`"method":`)) {
-		w.pending.Done()
+		w.pending.Add(-1)
+		select {
+		case w.wrote <- struct{}{}:
+		default:
+		}
 	}
 	return n, err
 }
@@ -531,15 +536,14 @@ func (*lineWriter) Close() error { return nil }
 
 // finish waits until all requests are answered, but not for long.
 func (w *lineWriter) finish() {
-	answered := make(chan struct{})
-	go func() {
-		w.pending.Wait()
-		close(answered)
-	}()
-	select {
-	case <-answered:
-	case <-w.serving.Done():
-	case <-time.After(grace):
+	for late := time.After(grace); w.pending.Load() > 0; {
+		select {
+		case <-w.wrote:
+		case <-w.serving.Done():
+			return
+		case <-late:
+			return
+		}
 	}
 }
 

@@ -126,13 +126,12 @@ func (m *Model) showFound(path, text string, found []Found, err error) tea.Cmd {
 	if path != p.want.Path || text != f.text() || errors.Is(err, context.Canceled) {
 		return m.findText()
 	}
-	keep := 0
-	if c := f.current(); c != nil && f.known == text {
-		keep = c.Entry
+	again, from := f.known == text, f.from
+	if c := f.current(); again && c != nil {
+		from = c.Entry
 	} else {
 		f.nth = 0
 	}
-	again := f.known == text
 	f.found, f.total, f.known, f.err = found, 0, text, err
 	for _, e := range f.found {
 		f.total += e.Matches
@@ -140,12 +139,12 @@ func (m *Model) showFound(path, text string, found []Found, err error) tea.Cmd {
 	if f.total == 0 {
 		return nil
 	}
+	f.at = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= from }))
 	if again { // on a newer generation
-		f.at = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= keep }))
 		f.nth = min(f.nth, f.current().Matches-1)
 		return nil
 	}
-	f.at, f.fresh = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= f.from })), true
+	f.fresh = true
 	return m.goFound()
 }
 

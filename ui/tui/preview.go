@@ -438,19 +438,7 @@ func (p *preview) isOpen() bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(e Entry) bool { return !e.Open })
 }
 
-func (p *preview) toggleFold() {
-	list, open := p.foldable(), p.isOpen()
-	want := p.want
-	p.folds, p.unfolded = want.Folds, p.linesOf(list)
-	for _, e := range list {
-		if e.Large == 0 {
-			want.Folds = setFold(want.Folds, e.Index, !open)
-		}
-	}
-	p.ask(want)
-}
-
-// unchanged reports, once after each toggleFold, whether it changed nothing. If so, it
+// unchanged reports, once after entries were folded or unfolded, whether that changed nothing. If so, it
 // restores the folds.
 func (p *preview) unchanged() bool {
 	if p.unfolded == nil || p.want != p.have || p.page == nil {

@@ -570,7 +570,8 @@ func (m *Model) goTo(at Place, marks []string) tea.Cmd {
 }
 
 func (m *Model) toggleFold() tea.Cmd {
-	list := m.preview.foldable()
+	p := &m.preview
+	list, open := p.foldable(), p.isOpen()
 	if len(list) == 0 {
 		return nil
 	}
@@ -580,7 +581,14 @@ func (m *Model) toggleFold() tea.Cmd {
 			return nil
 		}
 	}
-	m.preview.toggleFold()
+	want := p.want
+	p.folds, p.unfolded = want.Folds, p.linesOf(list)
+	for _, e := range list {
+		if e.Large == 0 {
+			want.Folds = setFold(want.Folds, e.Index, !open)
+		}
+	}
+	p.ask(want)
 	m.folded()
 	return m.load()
 }
