@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strconv"
 )
@@ -20,7 +19,7 @@ const (
 )
 
 // Leaves writes the leaves of a value of any shape as text, in file order, each on its
-// own line. It needs one pass and no recursion.
+// own line.
 //
 // A named text has "name: value" for every leaf. The name joins the keys and element
 // numbers on the way to the leaf with dots. Strings are decoded, other values are
@@ -34,12 +33,10 @@ type Leaves struct {
 	line  *Line    // whose wanted lines are counted; nil for a text
 	tally
 
-	out     []byte
-	name    []byte
-	names   int       // bytes of names that may still be written
-	budget  int       // bytes of held that may still be searched
-	keys    []written // of the open objects
-	dropped []Extent  // of what at counts
+	out    []byte
+	name   []byte
+	names  int // bytes of names that may still be written
+	budget int // bytes of held that may still be searched
 }
 
 // A tally is what Leaves has instead of a text if it counts lines.
@@ -50,55 +47,18 @@ type tally struct {
 	unsure  bool // only the text tells
 }
 
-type object struct {
-	image bool           // it is an image
-	block bool           // a block, whose type and id are no text
-	keys  int            // number of keys outside
-	found map[string]int // the keys, once there are many
-}
-
-// written says where the text of a member is, as at counts.
-type written struct {
-	key  []byte
-	text Extent
-	data bool // a string under the key "data"
-}
-
 // Begin starts a text in the given room, which may already contain the first line of
 // a named text. Strings that one of the held texts contains are omitted.
 func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
 	w.s, w.out, w.named, w.held = s, room, named, held
 	w.budget = heldBudget
-	w.dropped = w.dropped[:0]
 }
 
 // End returns the text.
 func (w *Leaves) End() []byte {
 	out := w.out
-	if len(w.dropped) > 0 {
-		n, from := 0, 0
-		for _, d := range w.disjoint() {
-			n += copy(out[n:], out[from:d.Start])
-			from = d.End
-		}
-		n += copy(out[n:], out[from:])
-		if out = out[:n]; n > 0 && out[0] == '\n' {
-			out = out[:copy(out, out[1:])]
-		}
-	}
 	w.s, w.out, w.held = nil, nil, nil
 	return out
-}
-
-// disjoint returns the dropped ranges, which may be nested, in order and without those in others.
-func (w *Leaves) disjoint() []Extent {
-	slices.SortFunc(w.dropped, func(a, b Extent) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
-	from := 0
-	return slices.DeleteFunc(w.dropped, func(d Extent) bool {
-		inside := d.End <= from
-		from = max(from, d.End)
-		return inside
-	})
 }
 
 // BeginCount begins to count the lines of a text that Line.Count counts, in place of writing it.
@@ -111,26 +71,13 @@ func (w *Leaves) BeginCount(s *Scanner, named bool, held int, line *Line) {
 // EndCount returns how many lines were counted, and whether the text has some at all. ok is false if
 // only the text tells: a name is wanted, or a string that is left out in some cases.
 func (w *Leaves) EndCount() (lines int, some, ok bool) {
-	lines = w.lines
-	for _, d := range w.disjoint() {
-		lines -= d.End - d.Start
-	}
-	ok = !w.unsure && (lines > 0 || !w.some || w.longest == 0 && len(w.dropped) == 0)
 	w.s, w.line = nil, nil
-	return lines, w.some, ok
-}
-
-// at is how much was written or counted.
-func (w *Leaves) at() int {
-	if w.line != nil {
-		return w.lines
-	}
-	return len(w.out)
+	return w.lines, w.some, !w.unsure && (w.lines > 0 || !w.some || w.longest == 0)
 }
 
 // Add writes the leaves of v. The type and id of a block are not written.
 func (w *Leaves) Add(v Value, block bool) {
-	w.name, w.keys = w.name[:0], w.keys[:0]
+	w.name = w.name[:0]
 	w.names = v.End - v.Start + nameSlack
 	w.value(v.Start, 0, block)
 }
@@ -155,7 +102,7 @@ func (w *Leaves) value(i, depth int, block bool) (end int) {
 		case depth == namedDepth:
 			return w.flat(i)
 		case c == '{':
-			return w.object(inside, depth, block)
+			return w.object(i, depth, block)
 		}
 		return w.array(inside, depth)
 	}
@@ -182,67 +129,51 @@ func (w *Leaves) array(i, depth int) (end int) {
 	}
 }
 
-// object writes the leaves of the object whose members are at i.
+// object writes the leaves of the object at i.
 func (w *Leaves) object(i, depth int, block bool) (end int) {
-	data := w.s.data
-	o := object{block: block, keys: len(w.keys)}
-	outside := len(w.name)
-	end = i
-	for {
-		i, more := nextItem(data, end)
-		if !more {
-			end = i
-			break
-		}
-		key, i := keyAt(data, i)
-		w.forget(&o, key)
-		w.keys = append(w.keys, written{key: key, text: Extent{Start: w.at()}})
+	before, outside := len(w.s.fields), len(w.name)
+	fields, end := w.s.fieldsAt(i)
+	slices.SortFunc(fields, func(a, b Field) int { return a.Val.Start - b.Val.Start }) // where a key last occurs
+	image := slices.ContainsFunc(fields, w.isOfImage)
+	for _, f := range fields {
 		if w.line != nil {
-			w.unsure = w.unsure || w.named && w.line.Wanted(key)
+			w.unsure = w.unsure || w.named && w.line.Wanted(f.Key)
 		} else if w.named {
 			w.dot()
-			w.name = append(w.name, key...)
+			w.name = append(w.name, f.Key...)
 		}
-		if data[i] != '"' || w.wants(&o, key, data[i:]) {
-			end = w.value(i, depth+1, false)
-		} else {
-			end = w.s.valueAt(i).End
+		if w.s.Kind(f.Val) != '"' || !w.omits(f.Key, block, image) {
+			w.value(f.Val.Start, depth+1, false)
 		}
-		w.keys[len(w.keys)-1].text.End = w.at()
 		w.name = w.name[:outside]
 	}
-	if o.image {
-		// The data was written before it was clear that this is an image.
-		for _, k := range w.keys[o.keys:] {
-			if k.data {
-				w.dropped = append(w.dropped, k.text)
-			}
-		}
-	}
-	w.keys = w.keys[:o.keys]
+	w.s.fields = w.s.fields[:before]
 	return end
 }
 
-// wants reports whether a string of an object is a leaf. The string is at the start of json.
-func (w *Leaves) wants(o *object, key, json []byte) bool {
-	switch string(key) {
+// isOfImage reports whether a member says that its object is an image.
+func (w *Leaves) isOfImage(f Field) bool {
+	switch string(f.Key) {
 	case "type":
-		o.image = o.image || bytes.HasPrefix(json, []byte(`"image"`))
-		return !o.block && !w.omits(key)
-	case "id":
-		return !o.block && !w.omits(key)
-	case "data":
-		w.keys[len(w.keys)-1].data = true
-		return !o.image && !w.omits(key)
+		return string(w.s.Raw(f.Val)) == `"image"`
 	case "mimeType", "media_type", "mediaType":
-		o.image = o.image || bytes.HasPrefix(json, []byte(`"image/`))
-		return true
+		return bytes.HasPrefix(w.s.Raw(f.Val), []byte(`"image/`))
 	}
-	return !w.omits(key)
+	return false
 }
 
-// omits reports whether the text leaves out the strings under a key.
-func (w *Leaves) omits(key []byte) bool {
+// omits reports whether the text leaves out the string under a key of a block or an image.
+func (w *Leaves) omits(key []byte, block, image bool) bool {
+	switch string(key) {
+	case "type", "id":
+		if block {
+			return true
+		}
+	case "data":
+		if image {
+			return true
+		}
+	}
 	return !w.named && slices.ContainsFunc(w.Omit, func(omitted string) bool { return string(key) == omitted })
 }
 
@@ -250,30 +181,6 @@ func (w *Leaves) dot() {
 	if len(w.name) > 0 {
 		w.name = append(w.name, '.')
 	}
-}
-
-// forget drops the text of an earlier member with the same key: the last one counts.
-func (w *Leaves) forget(o *object, key []byte) {
-	same := w.keys[o.keys:]
-	if len(same) < manyKeys {
-		for k := range same {
-			if bytes.Equal(same[k].key, key) {
-				w.dropped = append(w.dropped, same[k].text)
-				same[k].key = nil
-			}
-		}
-		return
-	}
-	if o.found == nil {
-		o.found = make(map[string]int, 2*manyKeys)
-		for k := range same {
-			o.found[string(same[k].key)] = k
-		}
-	}
-	if k, ok := o.found[string(key)]; ok {
-		w.dropped = append(w.dropped, same[k].text)
-	}
-	o.found[string(key)] = len(same)
 }
 
 // flat writes the leaves of the array or object at i under one name, and returns

@@ -429,16 +429,29 @@ func (f Fields) Find(key string) Value {
 // Fields returns the members of an object, or none if v is not an object. They are
 // valid until the next Check.
 func (s *Scanner) Fields(v Value) Fields {
+	if s.Kind(v) != '{' {
+		return nil
+	}
+	fields, _ := s.fieldsAt(v.Start)
+	return fields
+}
+
+// fieldsAt returns the members of the object at i, and where it ends.
+func (s *Scanner) fieldsAt(i int) (fields Fields, end int) {
 	base := len(s.fields)
 	var places map[string]int
-	for key, val := range s.Members(v) {
+	end, more := nextItem(s.data, i+1)
+	for ; more; end, more = nextItem(s.data, end) {
+		key, at := keyAt(s.data, end)
+		val := s.valueAt(at)
+		end = val.End
 		if k := place(s.fields[base:], key, &places); k >= 0 {
 			s.fields[base+k].Val = val
 			continue
 		}
 		s.fields = append(s.fields, Field{key, val})
 	}
-	return Fields(s.fields[base:len(s.fields):len(s.fields)])
+	return Fields(s.fields[base:len(s.fields):len(s.fields)]), end
 }
 
 const manyKeys = 32 // more keys than this are looked up in a map
