@@ -101,39 +101,23 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 // for each of them that it has.
 func (f *Finder) findWhole(text []byte) (list []Span, whole uint64) {
 	var folded *analysis.Folded
-	var simple []byte // the folded text in simplified characters
 	for i := range f.words {
+		var found [][2]int
 		w := &f.words[i]
-		if w.Find != nil {
-			for _, s := range w.Find(&f.analyzer, text) {
-				list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, weight: w.Weight})
+		switch {
+		case w.Find != nil:
+			found = w.Find(&f.analyzer, text)
+		case w.Needle != nil:
+			if folded == nil {
+				folded = f.analyzer.FoldText(text)
 			}
+			found = w.Needle.all(folded, maxMatches-len(list))
+		}
+		for _, s := range found {
+			list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, weight: w.Weight})
+		}
+		if len(found) > 0 || w.Find != nil {
 			whole |= 1 << i
-			continue
-		}
-		if w.Needle == nil {
-			continue
-		}
-		if folded == nil {
-			folded = f.analyzer.FoldText(text)
-		}
-		for from := 0; len(list) < maxMatches; {
-			start, end, ok := w.Needle.Find(folded.Text, from)
-			if !ok && w.Needle.Han && len(simple) == 0 {
-				simple = bytes.Clone(folded.Text)
-				SimplifyHan(simple)
-			}
-			if !ok && w.Needle.Han {
-				start, end, ok = w.Needle.Find(simple, from)
-			}
-			if !ok {
-				break
-			}
-			from = end
-			whole |= 1 << i
-			m := Span{Word: i, Part: -1, weight: w.Weight}
-			m.Start, m.End = folded.Source(start, end)
-			list = append(list, m)
 		}
 	}
 	return list, whole
@@ -210,16 +194,31 @@ func inSpacedWord(r rune) bool {
 	return spaced
 }
 
-func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
-	folded := a.FoldText(text)
-	for from := 0; len(list) < most; {
-		start, end, ok := n.Find(folded.Text, from)
-		if !ok {
-			break
+// FindAll returns where a needle is in a text, at most so many places.
+func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) [][2]int {
+	return n.all(a.FoldText(text), most)
+}
+
+// all returns at most so many places of the needle in a text: those in its own characters, and
+// those after them in simplified ones.
+func (n *Needle) all(folded *analysis.Folded, most int) (list [][2]int) {
+	from := 0
+	findIn := func(text []byte) {
+		for len(list) < most {
+			start, end, ok := n.Find(text, from)
+			if !ok {
+				return
+			}
+			from = end
+			start, end = folded.Source(start, end)
+			list = append(list, [2]int{start, end})
 		}
-		from = end
-		start, end = folded.Source(start, end)
-		list = append(list, [2]int{start, end})
+	}
+	findIn(folded.Text)
+	if n.Han {
+		simple := bytes.Clone(folded.Text)
+		SimplifyHan(simple)
+		findIn(simple)
 	}
 	return list
 }
