@@ -191,7 +191,7 @@ func (w *Leaves) flat(i int) int {
 	for {
 		switch data[i] {
 		case '"':
-			end := skipString(data, i)
+			end := endOfString(data, i)
 			if next := skipSpace(data, end); data[next] == ':' {
 				i = next + 1
 				continue

@@ -74,13 +74,13 @@ func nextItem(data []byte, i int) (int, bool) {
 
 // keyAt returns the key of the member at i, and where its value starts.
 func keyAt(data []byte, i int) (key []byte, value int) {
-	end := i + 1 // of the key: most are too short for skipString to be faster
+	end := i + 1 // of the key: most are too short for endOfString to be faster
 	for data[end] != '"' && data[end] != '\\' {
 		end++
 	}
 	key = data[i+1 : end]
 	if data[end] == '\\' {
-		end = skipString(data, i) - 1
+		end = endOfString(data, i) - 1
 		key = AppendText(nil, data[i+1:end])
 	}
 	return key, skipSpace(data, skipSpace(data, end+1)+1)
@@ -91,13 +91,13 @@ func (s *Scanner) valueAt(i int) Value {
 	switch data[i] {
 	case '"':
 		near := data[:min(len(data), i+longValue)]
-		if end := skipString(near, i); end <= len(near) {
+		if end := endOfString(near, i); end <= len(near) {
 			return at(i, end)
 		}
 		if n := s.noted(i); n != nil {
 			return n.Value
 		}
-		return at(i, skipString(data, i))
+		return at(i, endOfString(data, i))
 	case '{', '[':
 		if n := s.noted(i); n != nil {
 			return n.Value
@@ -140,43 +140,13 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipString returns the index after the string whose opening quote is at i, or one
-// beyond the data if the string does not end there.
-func skipString(data []byte, i int) int {
-	i++
-	for {
-		if i+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[i:])
-			quote := w ^ ones*'"'
-			slash := w ^ ones*'\\'
-			m := ((quote-ones)&^quote | (slash-ones)&^slash) & highs
-			if m == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(m) >> 3
-		} else {
-			for i < len(data) && data[i] != '"' && data[i] != '\\' {
-				i++
-			}
-			if i >= len(data) {
-				return len(data) + 1
-			}
-		}
-		if data[i] == '"' {
-			return i + 1
-		}
-		i += 2
-	}
-}
-
 // skipContainer returns the index after the array or object at i.
 func skipContainer(data []byte, i int) int {
 	depth := 0
 	for {
 		switch data[i] {
 		case '"':
-			i = skipString(data, i)
+			i = endOfString(data, i)
 			continue
 		case '{', '[':
 			depth++
@@ -608,7 +578,7 @@ func (w *Walk) Key() []byte {
 // String returns a string as it is in the JSON, without its quotes.
 func (w *Walk) String() []byte {
 	if w.peek() == '"' {
-		if end, err := endOfString(w.data, w.At); err == nil {
+		if end := endOfString(w.data, w.At); end <= len(w.data) {
 			json := w.data[w.At+1 : end-1]
 			w.At = end
 			return json

@@ -238,7 +238,9 @@ func (s *Scanner) text(data []byte, i, depth int) (int, error) {
 	before := len(s.texts)
 	end, form, err := 0, form(0), error(nil)
 	if s.Trusting {
-		end, err = endOfString(data, i)
+		if end = endOfString(data, i); end > len(data) {
+			end, err = len(data), errTruncated
+		}
 	} else {
 		end, form, err = s.string(data, i+1)
 	}
@@ -314,19 +316,19 @@ func (s *Scanner) string(data []byte, i int) (int, form, error) {
 	}
 }
 
-// endOfString returns the index after the closing quote of the string whose opening
-// quote is at i.
-func endOfString(data []byte, i int) (int, error) {
+// endOfString returns the index after the string whose opening quote is at i, or one
+// beyond the data if the string does not end there.
+func endOfString(data []byte, i int) int {
 	if i == 0 && len(data) > 1 && data[1] == '"' {
-		return 2, nil
+		return 2
 	}
-	for i = max(i+1, 2); i <= len(data); i++ {
+	for i = max(i+1, 2); i < len(data); i++ {
 		i = bytescan.Quote(data, i)
 		if i < len(data) && !isEscaped(data, i) {
-			return i + 1, nil
+			return i + 1
 		}
 	}
-	return len(data), errTruncated
+	return len(data) + 1
 }
 
 // isEscaped reports whether the byte at i of a string follows a backslash that is not
