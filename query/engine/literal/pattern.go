@@ -160,12 +160,19 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 			return nil, patternError(whole, err)
 		}
 	}
-	if err := p.compile(tree, cmp.Or(req.MaxStates, maxStates)); err != nil {
+	o := automaton.Options{Multiline: req.Multiline, Most: cmp.Or(req.MaxStates, maxStates)}
+	if req.Word {
+		o.Edge = wordRanges()
+	}
+	var err error
+	if p.Program, err = automaton.Compile(tree, o); err != nil {
 		return nil, &PatternError{Pattern: strings.Join(patterns, "|"), Offset: -1, Reason: err.Error(), Try: TrySmaller}
 	}
 	p.Required = Extract(tree, req.Word)
-	p.TextPrefilter = textPrefilter(p.Required)
-	if all := jsonPrefilters(p.Required); len(all) > 0 {
+	if all := prefilters(p.Required, false); len(all) > 0 {
+		p.TextPrefilter = all[0]
+	}
+	if all := prefilters(p.Required, true); len(all) > 0 {
 		p.JSONPrefilter, p.JSONRest = all[0], all[1:]
 	}
 	if p.Multiline { // they may be in several strings
@@ -179,16 +186,6 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	p.JSONIsLiteral = p.IsLiteral && p.JSONPrefilter != nil && len(p.JSONPrefilter.Finders) == 1 &&
 		bytes.Equal(p.JSONPrefilter.Finders[0].Text, p.TextPrefilter.Finders[0].Text)
 	return p, nil
-}
-
-// compile compiles the whole expression.
-func (p *Pattern) compile(tree *syntax.Regexp, most int) (err error) {
-	o := automaton.Options{Multiline: p.Multiline, Most: most}
-	if p.Word {
-		o.Edge = wordRanges()
-	}
-	p.Program, err = automaton.Compile(tree, o)
-	return err
 }
 
 // patternError explains an error of the regular expression parser.

@@ -27,34 +27,21 @@ const (
 	maxFinders = 16
 )
 
-// textPrefilter picks needles for decoded texts, nil when nothing is needed.
-func textPrefilter(n *Required) *Prefilter {
-	if all := prefilters(n, textPiece); len(all) > 0 {
-		return all[0]
-	}
-	return nil
-}
-
-// jsonPrefilters returns the prefilters of raw JSON. If a decoded text contains one of
-// their literals, the JSON contains the same bytes, unless one of the
-// characters is written as a \u escape (see escapeBefore).
-func jsonPrefilters(n *Required) []*Prefilter {
-	all := prefilters(n, jsonPiece)
-	for _, found := range all {
-		found.json = true
-	}
-	return all
-}
-
 // prefilters makes a prefilter of each list of required literals. That whose shortest
-// piece is the longest comes first.
-func prefilters(n *Required, piece func(Literal) []byte) (all []*Prefilter) {
+// piece is the longest comes first. With json they are for raw JSON: if a decoded text contains
+// one of their literals, the JSON contains the same bytes, unless one of the characters is
+// written as a \u escape (see escapeBefore).
+func prefilters(n *Required, json bool) (all []*Prefilter) {
+	piece := textPiece
+	if json {
+		piece = jsonPiece
+	}
 	most := 0
 	n.visitLists(func(list []Literal) {
 		if len(list) > maxFinders {
 			return
 		}
-		found := &Prefilter{}
+		found := &Prefilter{json: json}
 		least := maxLiteral
 		for _, l := range list {
 			text := piece(l)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pigrep/internal/lists"
 )
 
 // A Literal is a string that a text contains. The character edge in it marks the
@@ -75,9 +77,8 @@ const (
 	maxDepth        = 200 // of the syntax tree
 )
 
-// info describes the strings that an expression matches. Each is one of exact; or,
-// if exact is nil, it begins with one of prefix, ends with one of suffix and meets
-// required.
+// info describes the strings that an expression matches. Each begins with one of prefix and
+// ends with one of suffix. It is one of exact; or, if exact is nil, it meets required.
 type info struct {
 	exact, prefix, suffix []Literal
 	required              *Required
@@ -85,9 +86,11 @@ type info struct {
 
 var (
 	anything   = info{prefix: []Literal{{}}, suffix: []Literal{{}}}
-	emptyMatch = info{exact: []Literal{{}}}
-	atEdge     = info{exact: []Literal{{text: string(edge)}}}
+	emptyMatch = exactly(Literal{})
+	atEdge     = exactly(Literal{text: string(edge)})
 )
+
+func exactly(list ...Literal) info { return info{exact: list, prefix: list, suffix: list} }
 
 // Extract returns the condition that every text with a match of the expression
 // meets. With word set only matches of whole words count.
@@ -218,7 +221,7 @@ func infoOfLiteral(re *syntax.Regexp) info {
 	// A long literal is split into pieces of at most maxLiteral bytes.
 	for runes := re.Rune; len(runes) > 0; {
 		n := min(len(runes), maxLiteral/utf8.UTFMax)
-		s = concat(s, info{exact: []Literal{{string(runes[:n]), fold}}})
+		s = concat(s, exactly(Literal{string(runes[:n]), fold}))
 		runes = runes[n:]
 	}
 	return s
@@ -240,13 +243,9 @@ func infoOfClass(re *syntax.Regexp) info {
 		return anything
 	}
 	if isOneLetter(runes) {
-		return info{exact: []Literal{{string(runes[0]), true}}}
+		return exactly(Literal{string(runes[0]), true})
 	}
-	var s info
-	for _, r := range runes {
-		s.exact = append(s.exact, Literal{text: string(r)})
-	}
-	return s
+	return exactly(lists.Map(runes, func(r rune) Literal { return Literal{text: string(r)} })...)
 }
 
 func isOneLetter(runes []rune) bool {
@@ -264,35 +263,20 @@ func isOneLetter(runes []rune) bool {
 
 // repeat returns the info of one or more s in a row.
 func repeat(s info) info {
-	if s.exact != nil {
-		return info{prefix: s.exact, suffix: s.exact, required: s.requirement()}
-	}
+	s.required = s.requirement()
+	s.exact = nil
 	return s
 }
 
 func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
-		return info{exact: union(a.exact, b.exact)}
+		return exactly(union(a.exact, b.exact)...)
 	}
 	return info{
-		prefix:   capList(union(a.prefixes(), b.prefixes())),
-		suffix:   capList(union(a.suffixes(), b.suffixes())),
+		prefix:   capList(union(a.prefix, b.prefix)),
+		suffix:   capList(union(a.suffix, b.suffix)),
 		required: requireEither(a.requirement(), b.requirement()),
 	}
-}
-
-func (s info) prefixes() []Literal {
-	if s.exact != nil {
-		return s.exact
-	}
-	return s.prefix
-}
-
-func (s info) suffixes() []Literal {
-	if s.exact != nil {
-		return s.exact
-	}
-	return s.suffix
 }
 
 // capList replaces a list that is too long by the empty literal.
@@ -321,23 +305,19 @@ func appendLiteral(list []Literal, l Literal) []Literal {
 func concat(a, b info) info {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {
-			return info{exact: list}
+			return exactly(list...)
 		}
 	}
-	s := info{prefix: a.prefixes(), suffix: b.suffixes()}
-	if a.exact != nil {
-		if list := cross(a.exact, b.prefixes()); list != nil {
-			s.prefix = list
-		}
+	s := info{prefix: a.prefix, suffix: b.suffix}
+	if list := cross(a.exact, b.prefix); list != nil {
+		s.prefix = list
 	}
-	if b.exact != nil {
-		if list := cross(a.suffixes(), b.exact); list != nil {
-			s.suffix = list
-		}
+	if list := cross(a.suffix, b.exact); list != nil {
+		s.suffix = list
 	}
 	// The end of a and the beginning of b are adjacent: the joined literals imply
 	// those of each side.
-	if list := cross(a.suffixes(), b.prefixes()); list != nil {
+	if list := cross(a.suffix, b.prefix); list != nil {
 		s.required = requireAny(list)
 	}
 	s.required = requireBoth(s.required, requireBoth(a.requirement(), b.requirement()))

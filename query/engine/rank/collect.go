@@ -182,12 +182,10 @@ func (c *collector) segment(seg *segmentState) error {
 // decide that. The words of the plan find those of a field on the text.
 func (c *collector) withField(seg *segmentState, bit uint64, all docset.Set) docset.Set {
 	for i, docs := range seg.fields {
-		switch {
-		case bit != words.FieldBit(i):
-		case docs == nil:
-			return all
-		default:
+		if bit == words.FieldBit(i) && docs != nil {
 			return docs
+		} else if bit == words.FieldBit(i) {
+			return all
 		}
 	}
 	return make(docset.Set, len(all))
