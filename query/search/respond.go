@@ -306,12 +306,8 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		Resume:     resume(&rec.Summary, s.req.Resume),
 	}
 	hit.Loose = len(hit.Missing) > len(hit.MissingCommon)
-	duplicates, err := s.found.Duplicates(h)
-	if err != nil {
+	if hit.Copies, err = s.found.Duplicates(h); err != nil {
 		return nil, err
-	}
-	for _, d := range duplicates {
-		hit.Copies = append(hit.Copies, Copy{SessionPath: d.Path, EntryID: d.EntryID})
 	}
 	if s.req.Shared != nil {
 		place, err := s.found.Place(c)

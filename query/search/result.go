@@ -259,10 +259,7 @@ func (h *Hit) MatchNotes() (notes []string) {
 }
 
 // Copy is another session that contains the same entry.
-type Copy struct {
-	SessionPath string `json:"sessionPath"`
-	EntryID     string `json:"entryId,omitempty"`
-}
+type Copy = rank.Duplicate
 
 // Resume is the command that resumes a session.
 type Resume struct {

@@ -11,6 +11,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/internal/content"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/entry"
@@ -112,7 +113,7 @@ var Table = []Row{
 	{
 		Name: Kind, Value: "KIND", Usage: "only these kinds, instead of a scope (`pigrep help scopes`)",
 		Agents: "prompt, reply, thinking, call, result, ...; instead of a scope", Reach: OfText, Topic: "scopes",
-		Field: "kind", Meaning: "a kind of part; several with commas", Example: "kind:call", Values: kindNames(), Many: true,
+		Field: "kind", Meaning: "a kind of part; several with commas", Example: "kind:call", Values: lists.Map(scope.Kinds, func(r scope.Row) string { return string(r.Kind) }), Many: true,
 		member: func(s *Spec) any { return &s.Kinds },
 		read:   readKinds,
 	},
@@ -315,19 +316,14 @@ func inOrder(fields []string) (rows []*Row) {
 }
 
 // Lookup returns the filter of this name, nil if there is none.
-func Lookup(name string) *Row {
-	for i := range Table {
-		if name != "" && Table[i].Name == name {
-			return &Table[i]
-		}
-	}
-	return nil
-}
+func Lookup(name string) *Row { return lookup(name, func(r *Row) string { return r.Name }) }
 
 // LookupField returns the filter with this field, nil if there is none.
-func LookupField(field string) *Row {
+func LookupField(field string) *Row { return lookup(field, func(r *Row) string { return r.Field }) }
+
+func lookup(name string, of func(*Row) string) *Row {
 	for i := range Table {
-		if field != "" && Table[i].Field == field {
+		if name != "" && of(&Table[i]) == name {
 			return &Table[i]
 		}
 	}
@@ -427,16 +423,6 @@ const ThisHost = "this"
 
 func (r *reading) time() (timespec.Span, error) { return timespec.Parse(r.value, r.env.Now) }
 
-func names[T ~string](list []T) (names []string) {
-	for _, s := range list {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func kindNames() (names []string) {
-	for _, r := range scope.Kinds {
-		names = append(names, string(r.Kind))
-	}
-	return names
+func names[T ~string](list []T) []string {
+	return lists.Map(list, func(s T) string { return string(s) })
 }

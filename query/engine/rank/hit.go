@@ -55,10 +55,10 @@ func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
 
-// Duplicate is a copy of the entry of a hit.
+// Duplicate is a copy of the entry of a hit, in another session.
 type Duplicate struct {
-	Path    string
-	EntryID string
+	SessionPath string `json:"sessionPath"`
+	EntryID     string `json:"entryId,omitempty"`
 }
 
 // Duplicates returns the copies of the entry of a hit.
@@ -73,7 +73,7 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 		if err != nil {
 			return nil, err
 		}
-		d := Duplicate{Path: o.Record.Path}
+		d := Duplicate{SessionPath: o.Record.Path}
 		if e, ok := o.At(id.Offset); ok {
 			d.EntryID = e.ID
 		}
