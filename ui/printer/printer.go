@@ -388,7 +388,11 @@ type Message struct {
 func (m Message) Write(w io.Writer, asJSON bool, width int) error {
 	m.Message, m.Hint = brief(m.Message), brief(m.Hint)
 	if asJSON {
-		return encode(w, map[string]any{cmp.Or(human.When(m.Code != "", "error"), "warning"): m})
+		kind := "warning"
+		if m.Code != "" {
+			kind = "error"
+		}
+		return encode(w, map[string]any{kind: m})
 	}
 	s := messageLine("pigrep: ", m.Message, width)
 	for _, c := range m.Candidates {
