@@ -95,24 +95,16 @@ func (s Scope) KindsOf() []session.Kind {
 }
 
 // Parse returns the scope of this name. The error lists the valid names.
-func Parse(name string) (Scope, error) {
-	s := Scope(strings.ToLower(name))
-	if slices.Contains(Scopes, s) {
-		return s, nil
-	}
-	return "", fmt.Errorf("unknown scope %q: use one of %s", name, join(Scopes))
-}
+func Parse(name string) (Scope, error) { return named("scope", name, Scopes) }
 
 // ParseKind returns the kind of this name. The error lists the valid names.
-func ParseKind(name string) (session.Kind, error) {
-	k := session.Kind(strings.ToLower(name))
-	names := lists.Map(Kinds, func(r Row) session.Kind { return r.Kind })
-	if slices.Contains(names, k) {
-		return k, nil
-	}
-	return "", fmt.Errorf("unknown kind %q: use one of %s", name, join(names))
-}
+func ParseKind(name string) (session.Kind, error) { return named("kind", name, All.KindsOf()) }
 
-func join[T ~string](list []T) string {
-	return strings.Join(lists.Map(list, func(v T) string { return string(v) }), ", ")
+// named returns that of a list which has this name, in any case.
+func named[T ~string](what, name string, list []T) (T, error) {
+	if v := T(strings.ToLower(name)); slices.Contains(list, v) {
+		return v, nil
+	}
+	names := lists.Map(list, func(v T) string { return string(v) })
+	return "", fmt.Errorf("unknown %s %q: use one of %s", what, name, strings.Join(names, ", "))
 }
