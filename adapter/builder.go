@@ -190,11 +190,6 @@ func ArgumentsIn(text []byte, tool string) []byte {
 	return bytes.TrimPrefix(text[min(len(tool), len(text)):], []byte("\n"))
 }
 
-// AddCall adds the part of a call.
-func (b *Builder) AddCall(tool, id string, text []byte) {
-	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: tool, ToolCallID: id})
-}
-
 // SortUnknown sorts the values that no rule covers in file order.
 func (b *Builder) SortUnknown() {
 	slices.SortFunc(b.Unknown, func(a, b Unknown) int { return a.Start - b.Start })

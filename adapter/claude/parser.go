@@ -10,9 +10,7 @@ import (
 )
 
 // Parse implements adapter.Adapter.
-func (Agent) Parse(state adapter.State) adapter.Parser { return newParser(state) }
-
-func newParser(state adapter.State) *parser {
+func (Agent) Parse(state adapter.State) adapter.Parser {
 	p := &parser{detailed: jsonl.Leaves{Omit: noDetails}}
 	p.Leaves.Omit = noText
 	p.Reset(state)

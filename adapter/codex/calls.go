@@ -124,7 +124,7 @@ func (p *parser) writeCall() []byte {
 		text = p.JSON.Keep(text)
 	}
 	if len(text) > 0 {
-		p.AddCall(c.tool, c.id, text)
+		p.Entry.Parts = append(p.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: c.tool, ToolCallID: c.id})
 	}
 	return text
 }

@@ -76,7 +76,7 @@ func (t *Tree) Leaf() int {
 			continue
 		}
 		if n.Type == TypeLeaf || n.Type == TypeLane {
-			if target, ok := t.byID[n.TargetID]; ok {
+			if target := t.Find(n.TargetID); target >= 0 {
 				return target
 			}
 		}
@@ -155,9 +155,7 @@ func (t *Tree) parent(i int) int {
 		return i
 	}
 	if id := t.nodes[i].ParentID; id != "" {
-		if p, ok := t.byID[id]; ok {
-			return p
-		}
+		return t.Find(id)
 	}
 	return -1
 }
@@ -335,29 +333,24 @@ func (t *Tree) Through(i int) []int {
 // markContext marks the entries that the agent would send to the model: the active branch,
 // without entries dropped by its last compaction or removed by context edits.
 func (t *Tree) markContext() {
-	last := -1
+	last, keep := -1, 0
 	for at, i := range t.path {
 		if t.nodes[i].Type == TypeCompaction {
 			last = at
 		}
 	}
-	keep := 0
 	if last >= 0 {
-		keep = last
-		for at, i := range t.path[:last] {
-			if t.nodes[i].ID == t.nodes[t.path[last]].FirstKept {
-				keep = at
-				break
-			}
+		first := t.nodes[t.path[last]].FirstKept
+		if keep = slices.IndexFunc(t.path[:last], func(i int) bool { return t.nodes[i].ID == first }); keep < 0 {
+			keep = last
 		}
 	}
 	for at, i := range t.path[keep:] {
-		older := t.nodes[i].Type == TypeCompaction && keep+at != last
-		t.context[i] = !older
+		t.context[i] = t.nodes[i].Type != TypeCompaction || keep+at == last
 	}
 	for _, i := range t.path {
 		if t.nodes[i].Type == TypeContextEdit {
-			if target, ok := t.byID[t.nodes[i].TargetID]; ok {
+			if target := t.Find(t.nodes[i].TargetID); target >= 0 {
 				t.context[target] = false
 			}
 		}
@@ -394,16 +387,12 @@ func (r Runs) with(i int) Runs {
 	case at%2 == 1: // it has it
 		return r
 	}
-	r = slices.Clone(r)
-	switch before, after := at > 0 && r[at-1] == i, r[at] == i+1; {
-	case before && after:
-		return slices.Delete(r, at-1, at+1)
-	case before:
-		r[at-1]++
-	case after:
-		r[at]--
-	default:
-		return slices.Insert(r, at, i, i+1)
+	r = slices.Insert(slices.Clone(r), at, i, i+1)
+	if r[at+1] == r[at+2] { // the next range goes on from it
+		r = slices.Delete(r, at+1, at+3)
+	}
+	if at > 0 && r[at-1] == r[at] {
+		r = slices.Delete(r, at-1, at+1)
 	}
 	return r
 }
