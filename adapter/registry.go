@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pigrep/internal/lists"
@@ -67,13 +68,8 @@ func (r *Registry) Agent(name string) Agent {
 // does. The named agent is asked first.
 func (r *Registry) Recognize(head []byte, first string) (Agent, Sort) {
 	own := r.Agent(first)
-	if sort := own.Recognize(head); sort != Foreign {
-		return own, sort
-	}
-	for _, a := range r.agents {
-		if a == own {
-			continue
-		}
+	others := slices.DeleteFunc(slices.Clone(r.agents), func(a Agent) bool { return a == own })
+	for _, a := range append([]Agent{own}, others...) {
 		if sort := a.Recognize(head); sort != Foreign {
 			return a, sort
 		}

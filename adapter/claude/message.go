@@ -138,31 +138,27 @@ func (p *parser) readResult(all jsonl.Fields) {
 		failed, p.rejected = false, true
 	}
 	e.IsError = e.IsError || failed
+	add := func(text jsonl.Value) {
+		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: text})
+		if bytes.HasPrefix(p.JSON.Raw(text), []byte(`"<persisted-output>`)) {
+			e.CustomType = session.PartialResult // the beginning of an output, which Claude Code has written to a file below tool-results
+		}
+	}
 	for item := range p.JSON.Elements(all.Find("content")) {
 		fields := p.JSON.Fields(item)
 		switch typ := p.JSON.Name(fields.Find("type")); {
 		case p.JSON.Kind(item) == '"':
-			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: item})
-			p.notePartial(item)
+			add(item)
 		case typ == "text":
-			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("text")})
-			p.notePartial(fields.Find("text"))
+			add(fields.Find("text"))
 			p.MissOthers(fields, blockKeys["text"])
 		case typ == "image" && p.readImage(fields.Find("source")):
 		case typ == "tool_reference":
-			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("tool_name")})
+			add(fields.Find("tool_name"))
 			p.MissOthers(fields, nil, "type", "tool_name")
 		default:
 			p.Unknown = append(p.Unknown, adapter.Unknown{Value: item, Block: true})
 		}
-	}
-}
-
-// notePartial notes that a result has only the beginning of an output, which Claude Code has
-// written to a file below tool-results.
-func (p *parser) notePartial(text jsonl.Value) {
-	if bytes.HasPrefix(p.JSON.Raw(text), []byte(`"<persisted-output>`)) {
-		p.Entry.CustomType = session.PartialResult
 	}
 }
 

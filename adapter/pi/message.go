@@ -181,14 +181,7 @@ func (p *parser) readAttachments(v jsonl.Value) {
 }
 
 func (p *parser) addFile(name, text []byte, mimeType, data jsonl.Value) {
-	b := block{sort: fileBlock, text: text, mimeType: mimeType, data: data, withText: len(text) > 0}
-	switch {
-	case len(text) == 0:
-		b.text = name
-	case len(name) > 0:
-		b.text = p.join(name, "\n", text)
-	}
-	p.blocks = append(p.blocks, b)
+	p.blocks = append(p.blocks, block{sort: fileBlock, text: join("\n", name, text), mimeType: mimeType, data: data, withText: len(text) > 0})
 }
 
 // roleMention is that of messages with the files that a person mentioned.

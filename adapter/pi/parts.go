@@ -1,7 +1,9 @@
 package pi
 
 import (
+	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,10 +86,9 @@ func (p *parser) writeImage(b *block) {
 	p.Entry.Images = append(p.Entry.Images, image)
 }
 
-func (p *parser) join(a []byte, between string, b []byte) []byte {
-	text := append(p.JSON.Room(len(a)+len(between)+len(b)), a...)
-	text = append(text, between...)
-	return p.JSON.Keep(append(text, b...))
+// join returns texts with something between them, but for those that are empty.
+func join(between string, texts ...[]byte) []byte {
+	return bytes.Join(slices.DeleteFunc(texts, func(text []byte) bool { return len(text) == 0 }), []byte(between))
 }
 
 // writeShell writes a command that the user ran, with its output.
@@ -97,15 +98,7 @@ func (p *parser) writeShell(command, output jsonl.Value) {
 			p.Miss(v)
 		}
 	}
-	a, b := p.JSON.Text(command), p.JSON.Text(output)
-	switch {
-	case len(a) == 0:
-		p.Add(session.KindShell, b)
-	case len(b) == 0:
-		p.Add(session.KindShell, a)
-	default:
-		p.Add(session.KindShell, p.join(a, "\n", b))
-	}
+	p.Add(session.KindShell, join("\n", p.JSON.Text(command), p.JSON.Text(output)))
 }
 
 // typed returns what a user ran: a command, or the code of another language.
@@ -126,10 +119,7 @@ func (p *parser) writeFailure(message, reason jsonl.Value) {
 		return
 	}
 	p.Entry.IsError = true
-	if why := p.JSON.Text(reason); len(why) > 0 {
-		text = p.join(why, ": ", text)
-	}
-	p.Add(session.KindError, text)
+	p.Add(session.KindError, join(": ", p.JSON.Text(reason), text))
 }
 
 func (p *parser) wants(v jsonl.Value) bool {
