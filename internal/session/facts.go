@@ -152,7 +152,7 @@ type Facts struct {
 	Calls   []CallFact  // in file order
 	Touches []TouchFact // files listed by summaries, in file order
 
-	open   map[string]int // calls without a result, by id; answered for those with one
+	byID   map[string]int // the last call of a reply with each id; nil until it is needed
 	starts []factCounts   // of the second and further pieces
 	kept   factCounts     // the numbers that are stored
 	stale  map[int]bool   // stored pieces that have changed since
@@ -166,9 +166,6 @@ type Facts struct {
 // begins another piece. Pieces are stored separately, so that an addition to a long session
 // reads and writes the last one only.
 const FactsChunk = 500
-
-// answered stands for a call that has a result.
-const answered = -1
 
 // factCounts is the number of facts of each kind.
 type factCounts [3]int
@@ -271,7 +268,7 @@ func (f *Facts) extend() bool {
 		e.starts = append(e.starts, start.plus(n))
 	}
 	f.starts, f.kept = e.starts, f.kept.plus(n)
-	f.left, f.open = from, nil
+	f.left, f.byID = from, nil
 	return true
 }
 
@@ -351,7 +348,7 @@ func (f *Facts) Clone() *Facts {
 	}
 	c := *f
 	c.Usages, c.Calls, c.Touches = slices.Clone(f.Usages), slices.Clone(f.Calls), slices.Clone(f.Touches)
-	c.open, c.starts, c.stale = maps.Clone(f.open), slices.Clone(f.starts), maps.Clone(f.stale)
+	c.byID, c.starts, c.stale = maps.Clone(f.byID), slices.Clone(f.starts), maps.Clone(f.stale)
 	return &c
 }
 
@@ -388,36 +385,28 @@ func (f *Facts) Use(u UsageFact, of uint64) Usage {
 // Amend completes the outcome of the last call with this id, and returns the call; nil if
 // there is none.
 func (f *Facts) Amend(id string, with Outcome) *CallFact {
-	for checked := 0; ; {
-		n := len(f.Calls)
-		for i := n - 1 - checked; i >= 0; i-- {
-			if f.Calls[i].ID != id || f.Calls[i].Kind != CallPlain {
-				continue
-			}
-			c := &f.Calls[i]
-			f.changed(calls, i)
-			if with.Exit != Unknown || with.Failed || with.Rejected {
-				c.Exit, c.Failed, c.Rejected, c.NoMatch = with.Exit, with.Failed, with.Rejected, with.NoMatch
-			}
-			if with.Duration != Unknown {
-				c.Duration = with.Duration
-			}
-			c.Bytes += with.Bytes
-			return c
-		}
-		if checked = n; !f.extend() {
-			return nil
-		}
+	i := f.last(id)
+	if i < 0 {
+		return nil
 	}
+	f.changed(calls, i)
+	c := &f.Calls[i]
+	if with.Exit != Unknown || with.Failed || with.Rejected {
+		c.Exit, c.Failed, c.Rejected, c.NoMatch = with.Exit, with.Failed, with.Rejected, with.NoMatch
+	}
+	if with.Duration != Unknown {
+		c.Duration = with.Duration
+	}
+	c.Bytes += with.Bytes
+	return c
 }
 
 // AddCall adds a call. A call by a reply waits for its result if it has an id.
 func (f *Facts) AddCall(c CallFact) {
-	if c.waits() {
-		f.load()
-		f.open[c.ID] = len(f.Calls) // of several with one id, the last gets the result
-	}
 	f.Calls = append(f.Calls, c)
+	if f.byID != nil {
+		f.note(len(f.Calls) - 1)
+	}
 }
 
 func (c *CallFact) MadeFail(program string) bool {
@@ -432,42 +421,41 @@ func (c *CallFact) MadeFail(program string) bool {
 	return false
 }
 
-func (c *CallFact) waits() bool { return c.Kind == CallPlain && c.ID != "" && !c.HasResult }
-
 // Answer joins a result with the last call with the id, and returns the call; nil
 // if there is no such call, or it already has a result.
 func (f *Facts) Answer(id string) *CallFact {
-	if id == "" {
+	i := f.last(id)
+	if i < 0 || f.Calls[i].HasResult {
 		return nil
 	}
-	f.load()
-	i, ok := f.open[id]
-	for !ok && f.extend() {
-		f.load()
-		i, ok = f.open[id]
-	}
-	if !ok || i == answered {
-		return nil
-	}
-	f.open[id] = answered
 	f.changed(calls, i)
 	c := &f.Calls[i]
 	c.HasResult = true
 	return c
 }
 
-// load finds which calls have no result.
-func (f *Facts) load() {
-	if f.open != nil {
-		return
-	}
-	f.open = make(map[string]int)
-	for i := range f.Calls {
-		if c := &f.Calls[i]; c.waits() {
-			f.open[c.ID] = i
-		} else if c.Kind == CallPlain {
-			f.open[c.ID] = answered
+// last returns the number of the last call of a reply with this id, -1 if there is none.
+func (f *Facts) last(id string) int {
+	for id != "" {
+		if f.byID == nil {
+			f.byID = make(map[string]int, len(f.Calls))
+			for i := range f.Calls {
+				f.note(i)
+			}
 		}
+		if i, ok := f.byID[id]; ok {
+			return i
+		}
+		if !f.extend() {
+			break
+		}
+	}
+	return -1
+}
+
+func (f *Facts) note(i int) {
+	if c := &f.Calls[i]; c.Kind == CallPlain {
+		f.byID[c.ID] = i
 	}
 }
 
