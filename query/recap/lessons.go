@@ -61,12 +61,17 @@ type Evidence struct {
 
 // A repair is a deed between the last failure of a command and its success.
 type repair struct {
-	error string // the words of the error
+	repairKey
+	rank int    // of the kind of the deed: a smaller one explains more
+	copy uint64 // of the failure
+	Evidence
+}
+
+// A repairKey is the same for the same repair of the same error.
+type repairKey struct {
+	error string // its words
 	deed  string // the same for deeds that do the same
 	means Means
-	rank  int    // of the kind of the deed: a smaller one explains more
-	copy  uint64 // of the failure
-	Evidence
 }
 
 // The ranks of repairs.
@@ -89,7 +94,7 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 	}
 	add := func(rank int, means Means, deed string, offset int64, text string) {
 		place := t.at(Failed, offset, clipped(text))
-		t.repairs = append(t.repairs, repair{error: words, deed: deed, means: means, rank: rank, copy: first.Copy, Evidence: Evidence{
+		t.repairs = append(t.repairs, repair{repairKey: repairKey{words, deed, means}, rank: rank, copy: first.Copy, Evidence: Evidence{
 			SessionPath: t.of.Path, SessionID: t.of.ID, CWD: t.record.CWD, Timestamp: f.Timestamp, Error: f.Error,
 			Failed: *passOf(f), Repair: *passOf(&place), Passed: *f.Passed,
 		}})
@@ -154,16 +159,23 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	l := &Lessons{Total: resp.Total, About: search.About{Index: resp.Index}}
 	groups := group(resp.Sessions)
-	told := make(map[string]map[int]bool) // by error: the families of its lessons
+	type of struct {
+		error  string
+		family int
+	}
+	told := make(map[of]bool) // errors of which there is a lesson with evidence from a family of sessions
 	for _, g := range groups {
-		if g.news(told[g.error]) < LessonSessions {
+		news := 0
+		for family := range g.of {
+			if !told[of{g.error, family}] {
+				news++
+			}
+		}
+		if news < LessonSessions {
 			continue
 		}
-		if told[g.error] == nil {
-			told[g.error] = make(map[int]bool)
-		}
-		for f := range g.of {
-			told[g.error][f] = true
+		for family := range g.of {
+			told[of{g.error, family}] = true
 		}
 		l.Lessons = append(l.Lessons, g.lesson())
 	}
@@ -177,19 +189,14 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 
 // A repairGroup is the same repair of the same error.
 type repairGroup struct {
-	error, deed string
-	means       Means
-	rank        int             // the smallest
-	of          map[int]*repair // by family of sessions: the latest
+	repairKey
+	rank int             // the smallest
+	of   map[int]*repair // by family of sessions: the latest
 }
 
 // group returns the groups of the repairs of sessions, the most frequent first.
 func group(list []Session) (groups []*repairGroup) {
-	type key struct {
-		error, deed string
-		means       Means
-	}
-	known := make(map[key]*repairGroup)
+	known := make(map[repairKey]*repairGroup)
 	families := make(map[uint64]int) // of the first session with a failure
 	for i := range list {
 		for k := range list[i].repairs {
@@ -200,11 +207,10 @@ func group(list []Session) (groups []*repairGroup) {
 			} else {
 				families[r.copy] = family
 			}
-			id := key{r.error, r.deed, r.means}
-			g := known[id]
+			g := known[r.repairKey]
 			if g == nil {
-				g = &repairGroup{r.error, r.deed, r.means, r.rank, make(map[int]*repair)}
-				known[id] = g
+				g = &repairGroup{r.repairKey, r.rank, make(map[int]*repair)}
+				known[r.repairKey] = g
 				groups = append(groups, g)
 			}
 			g.rank = min(g.rank, r.rank)
@@ -217,16 +223,6 @@ func group(list []Session) (groups []*repairGroup) {
 		return cmp.Or(cmp.Compare(len(b.of), len(a.of)), cmp.Compare(a.rank, b.rank), strings.Compare(a.error, b.error), strings.Compare(a.deed, b.deed))
 	})
 	return groups
-}
-
-// news returns of how many sessions a group has evidence, beside those that were told.
-func (g *repairGroup) news(told map[int]bool) (n int) {
-	for f := range g.of {
-		if !told[f] {
-			n++
-		}
-	}
-	return n
 }
 
 func (g *repairGroup) lesson() Lesson {

@@ -344,21 +344,19 @@ func (l *Lineage) families(members []int) (order, depth []int) {
 		latest[r] = max(latest[r], l.all.Summary(i).Modified().UnixNano())
 	}
 	first := slices.SortedFunc(maps.Keys(roots), func(a, b int) int { return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b)) })
-	done := make(map[int]bool)
-	type at struct{ i, depth int }
-	for _, r := range first {
-		for stack := []at{{r, 0}}; len(stack) > 0; {
-			top := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if done[top.i] || !in[top.i] {
-				continue
-			}
-			done[top.i] = true
-			order, depth = append(order, top.i), append(depth, top.depth)
-			for _, f := range slices.Backward(l.forks[top.i]) {
-				stack = append(stack, at{f, top.depth + 1})
-			}
+	var add func(i, ancestors int)
+	add = func(i, ancestors int) {
+		if !in[i] {
+			return
 		}
+		in[i] = false // it is in the order
+		order, depth = append(order, i), append(depth, ancestors)
+		for _, f := range l.forks[i] {
+			add(f, ancestors+1)
+		}
+	}
+	for _, r := range first {
+		add(r, 0)
 	}
 	return order, depth
 }
