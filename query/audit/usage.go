@@ -99,7 +99,7 @@ type SourceRow struct {
 
 // use is a use of tokens, or the sum of several.
 type use struct {
-	input, output, cacheRead, cacheWrite int64
+	session.Usage // but for its cost
 
 	cost     record.Sum
 	entries  int
@@ -112,10 +112,7 @@ type use struct {
 
 // add adds another use, but not its cost.
 func (u *use) add(o *use) {
-	u.input += o.input
-	u.output += o.output
-	u.cacheRead += o.cacheRead
-	u.cacheWrite += o.cacheWrite
+	u.Usage = plus(u.Usage, o.Usage)
 	u.entries += o.entries
 	u.unusable += o.unusable
 	u.unpriced += o.unpriced
@@ -123,8 +120,6 @@ func (u *use) add(o *use) {
 	u.listed += o.listed
 	u.at = max(u.at, o.at)
 }
-
-func (u *use) tokens() int64 { return u.input + u.output + u.cacheRead + u.cacheWrite }
 
 // usageGroup is a row of the table under construction.
 type usageGroup struct {
@@ -141,7 +136,7 @@ type usageGroup struct {
 
 // newUse returns a use of a model, with a cost where only the request has a price.
 func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
-	x := use{input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite, entries: 1, at: at}
+	x := use{Usage: u, entries: 1, at: at}
 	if u.Unusable {
 		x.unusable = 1
 	}
@@ -153,25 +148,21 @@ func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 		}
 	}
 	x.cost.Add(u.Cost)
-	b.estimate(&x, &u, model)
+	b.estimate(&x, model)
 	return x
 }
 
 // newUseOf returns sum i.
 func (b *usageBuild) newUseOf(s *record.SummedUsages, i int) use {
-	u := s.At(i)
-	x := use{
-		input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite,
-		cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i),
-	}
-	b.estimate(&x, &u, s.Model.At(i))
+	x := use{Usage: s.At(i), cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i)}
+	b.estimate(&x, s.Model.At(i))
 	return x
 }
 
 // estimate adds what a use without a price costs at the list price of its model, if its file
 // names no costs.
-func (b *usageBuild) estimate(x *use, u *session.Usage, model string) {
-	if !u.NoCost || x.unpriced == 0 {
+func (b *usageBuild) estimate(x *use, model string) {
+	if !x.NoCost || x.unpriced == 0 {
 		return
 	}
 	price, known := b.listPrices[model]
@@ -182,7 +173,7 @@ func (b *usageBuild) estimate(x *use, u *session.Usage, model string) {
 		b.listPrices[strings.Clone(model)] = price
 	}
 	if price != nil {
-		x.cost.Add(price.cost(u))
+		x.cost.Add(price.cost(&x.Usage))
 		x.listed, x.unpriced = x.unpriced, 0
 	}
 }
@@ -199,7 +190,7 @@ func (g *usageGroup) count(f, owner *file, u *use) {
 	}
 	if f != owner {
 		g.subagents.add(f)
-		g.theirTokens += u.tokens()
+		g.theirTokens += u.Tokens()
 		g.theirCost.AddSum(u.cost)
 	}
 	g.files.add(owner)
@@ -214,7 +205,7 @@ type sourceGroup struct {
 }
 
 func (g *sourceGroup) add(u *use) {
-	g.tokens += u.tokens()
+	g.tokens += u.Tokens()
 	g.cost.AddSum(u.cost)
 	g.unpriced += u.unpriced
 }
@@ -229,7 +220,7 @@ func Rounded(cost float64) float64 { return math.Round(cost*1e10) / 1e10 }
 // finish returns the row once all uses are added.
 func (g *usageGroup) finish(rowType string, key Key) UsageRow {
 	return UsageRow{
-		Type: rowType, Key: key, Input: g.input, Output: g.output, CacheRead: g.cacheRead, CacheWrite: g.cacheWrite, Tokens: g.tokens(),
+		Type: rowType, Key: key, Input: g.Input, Output: g.Output, CacheRead: g.CacheRead, CacheWrite: g.CacheWrite, Tokens: g.Tokens(),
 		Cost: rounded(g.cost), Entries: g.entries, Sessions: g.files.n, Unusable: g.unusable,
 		Unpriced: g.unpriced, Filled: g.filled, FilledCost: rounded(g.fill), Listed: g.listed, ListedCost: rounded(g.list), Last: timeAt(g.at),
 		Subagents: g.subagents.n, SubagentTokens: g.theirTokens, SubagentCost: rounded(g.theirCost),
@@ -346,7 +337,7 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	rows := slices.SortedFunc(maps.Values(b.table.rows), func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		if c := cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens())); c != 0 {
+		if c := cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.Tokens(), a.Tokens())); c != 0 {
 			return c
 		}
 		return slices.Compare(a.keys, b.keys)
