@@ -157,19 +157,10 @@ func (r *Reader) Summary(i int) *session.Summary {
 // Beginnings visits at least a part of the summary of each file; see record.Table. A summary
 // is valid until the next one.
 func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
-	decoded := r.summaries.Load()
 	return func(yield func(int, *session.Summary) bool) {
-		if decoded == nil {
-			for i, s := range r.table.Beginnings() {
-				r.Names().apply(s)
-				if !yield(i, s) {
-					return
-				}
-			}
-			return
-		}
-		for i := range *decoded {
-			if !yield(i, &(*decoded)[i]) {
+		for i, s := range r.table.Beginnings() {
+			r.Names().apply(s)
+			if !yield(i, s) {
 				return
 			}
 		}

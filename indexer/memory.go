@@ -128,15 +128,13 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	}
 	m := &memoryTarget{reader: base, batch: o.BatchBytes, next: base.NextFile(), records: make(map[uint32]*session.Record)}
 	u := &update{Options: o, target: m, steps: plan(r.Found, base, planOptions{}), res: r}
-	var pending int64
 	for i := range u.steps {
-		pending += u.steps[i].Pending
 		if c := u.steps[i].Change; c == Grown || c == Touched {
 			m.files = append(m.files, u.steps[i].Known.File)
 		}
 	}
-	if pending > limit {
-		r.Lag = lagOf(u.steps)
+	if lag := lagOf(u.steps); lag.Bytes > limit {
+		r.Lag = lag
 		return errTooMuch
 	}
 	u.prepare()
