@@ -327,60 +327,75 @@ const settingsHint = "`pigrep config` lists the keys, `pigrep config --sample` s
 
 func Parse(root *cobra.Command, path string, data []byte) (map[string]Value, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	var tree map[string]any
-	if err := toml.Unmarshal(data, &tree); err != nil {
+	if err := toml.Unmarshal(data, &map[string]any{}); err != nil {
 		line, column := 1, 1
 		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, column = e.Position()
 		}
 		return nil, settingsProblem(path, line, column, settingsHint, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	places := keyPlaces(data)
 	values := make(map[string]Value)
 	// In file order, so that the first error is reported.
-	for _, p := range places {
-		value, ok := lookUp(tree, p.key)
-		if !ok {
-			continue
-		}
-		at, err := checkSetting(root, path, p, value)
-		if err != nil {
+	for _, w := range writtenIn(data) {
+		if err := w.check(root, path); err != nil {
 			return nil, err
 		}
-		if at.Values != nil {
-			values[p.key] = at
+		if !w.isTable() {
+			values[w.key] = w.Value
 		}
 	}
 	return values, checkTUI(path, values)
 }
 
-type keyPlace struct {
-	key          string
-	line, column int
+// written is a key or a table in the file, with its value: a text, a number, true or false, or those of
+// a list.
+type written struct {
+	Value
+	key  string
+	kind unstable.Kind // of the value, or of the table; Invalid for a list of other things than texts
 }
 
-// keyPlaces lists the keys and tables of a valid file in file order.
-func keyPlaces(data []byte) []keyPlace {
-	var places []keyPlace
+func (w *written) isTable() bool {
+	return w.kind == unstable.Table || w.kind == unstable.InlineTable
+}
+
+// writtenIn lists the keys and tables of a valid file in file order.
+func writtenIn(data []byte) []written {
+	var list []written
 	var p unstable.Parser
 	p.Reset(data)
 	var table []string
 	var visit func(n *unstable.Node, below []string)
 	visit = func(n *unstable.Node, below []string) {
 		key := slices.Clone(below)
-		var start unstable.Position
+		w := written{kind: n.Kind}
 		for it := n.Key(); it.Next(); {
 			if len(key) == len(below) {
-				start = p.Shape(it.Node().Raw).Start
+				start := p.Shape(it.Node().Raw).Start
+				w.Line, w.Column = start.Line, start.Column
 			}
 			key = append(key, string(it.Node().Data))
 		}
-		places = append(places, keyPlace{strings.Join(key, "."), start.Line, start.Column})
+		w.key = strings.Join(key, ".")
 		if n.Kind != unstable.KeyValue {
-			table = key
+			list, table = append(list, w), key
 			return
 		}
-		if v := n.Value(); v.Kind == unstable.InlineTable {
+		v := n.Value()
+		switch w.kind = v.Kind; v.Kind {
+		case unstable.Array:
+			w.Values = []string{}
+			for it := v.Children(); it.Next(); {
+				if w.Values = append(w.Values, string(it.Node().Data)); it.Node().Kind != unstable.String {
+					w.kind = unstable.Invalid
+				}
+			}
+		case unstable.InlineTable:
+		default:
+			w.Values = []string{string(v.Data)}
+		}
+		list = append(list, w)
+		if w.kind == unstable.InlineTable {
 			for it := v.Children(); it.Next(); {
 				visit(it.Node(), key)
 			}
@@ -394,99 +409,74 @@ func keyPlaces(data []byte) []keyPlace {
 			visit(n, table)
 		}
 	}
-	return places
+	return list
 }
 
-func lookUp(tree map[string]any, key string) (any, bool) {
-	name, rest, below := strings.Cut(key, ".")
-	v, ok := tree[name]
-	if !ok || !below {
-		return v, ok
+// check checks the key and its value, which it makes those of its flag.
+func (w *written) check(root *cobra.Command, path string) error {
+	fail := func(hint, format string, args ...any) error {
+		return settingsProblem(path, w.Line, w.Column, hint, format, args...)
 	}
-	if inner, isTable := v.(map[string]any); isTable {
-		return lookUp(inner, rest)
-	}
-	return nil, false
-}
-
-// checkSetting converts the value of a key to values of its flag. Tables have no values.
-func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Value, error) {
-	at := Value{Line: p.line, Column: p.column}
-	fail := func(hint, format string, args ...any) (Value, error) {
-		return at, settingsProblem(path, p.line, p.column, hint, format, args...)
-	}
-	_, isTable := value.(map[string]any)
 	tables := append(settingTables(), tuiTables()...)
-	if isTable && slices.Contains(tables, p.key) {
-		return at, nil
+	if w.isTable() && slices.Contains(tables, w.key) {
+		return nil
 	}
-	isTUI := slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(p.key, table+".") })
-	if !isTable && isTUI { // checkTUI checks the rest
-		values, ok := texts(value)
-		if !ok {
-			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", p.key)
+	isTUI := slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(w.key, table+".") })
+	if !w.isTable() && isTUI { // checkTUI checks the rest
+		if w.kind != unstable.String && w.kind != unstable.Array {
+			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", w.key)
 		}
-		at.Values = values
-		return at, nil
+		return nil
 	}
-	i := slices.IndexFunc(Table, func(s setting) bool { return s.Key() == p.key })
+	i := slices.IndexFunc(Table, func(s setting) bool { return s.Key() == w.key })
 	switch {
 	case i >= 0:
-	case isTable:
-		return fail(NearestHint(tables, p.key), "unknown table %s", p.key)
-	case slices.Contains(tables, p.key):
-		return fail("write ["+p.key+"]", "%s is a table", p.key)
+	case w.isTable():
+		return fail(NearestHint(tables, w.key), "unknown table %s", w.key)
+	case slices.Contains(tables, w.key):
+		return fail("write ["+w.key+"]", "%s is a table", w.key)
 	default:
-		return fail(NearestHint(Keys(), p.key), "unknown key %s", p.key)
+		return fail(NearestHint(Keys(), w.key), "unknown key %s", w.key)
 	}
 	s := &Table[i]
 	_, f := s.FlagOf(root)
-	values, want := valuesOf(f.Value.Type(), value)
-	if want != "" {
-		return fail("as in: "+sampleOf(root, s), "%s takes %s", p.key, want)
+	if want := w.fit(f.Value.Type()); want != "" {
+		return fail("as in: "+sampleOf(root, s), "%s takes %s", w.key, want)
 	}
-	at.Values = values
 	if words := s.words(root); len(words) > 0 {
-		for _, v := range at.Values {
+		for _, v := range w.Values {
 			if !slices.Contains(words, v) {
-				return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, v)
+				return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", w.key, v)
 			}
 		}
 	}
 	if valueName(f) == "DIR" {
-		for i, dir := range at.Values {
+		for i, dir := range w.Values {
 			if dir != "" && !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(dir, "file:") {
-				at.Values[i] = filepath.Join(filepath.Dir(path), dir) // it must not depend on the working directory
+				w.Values[i] = filepath.Join(filepath.Dir(path), dir) // it must not depend on the working directory
 			}
 		}
 	}
-	return at, nil
+	return nil
 }
 
-// valuesOf converts a value of the file to the values of a flag of a type. If it has the
-// wrong type, want says what the flag takes.
-func valuesOf(flagType string, value any) (values []string, want string) {
-	switch flagType {
-	case "bool":
-		if v, ok := value.(bool); ok {
-			return []string{strconv.FormatBool(v)}, ""
+// fit says what a flag of a type takes, if that is not what is written.
+func (w *written) fit(flagType string) (want string) {
+	switch {
+	case flagType == "bool" && w.kind != unstable.Bool:
+		return "true or false"
+	case flagType == "int":
+		n, err := strconv.ParseInt(strings.Join(w.Values, ""), 0, 64)
+		if w.kind != unstable.Integer || err != nil || n < 0 {
+			return "a number from 0 on"
 		}
-		return nil, "true or false"
-	case "int":
-		if v, ok := value.(int64); ok && v >= 0 {
-			return []string{strconv.FormatInt(v, 10)}, ""
-		}
-		return nil, "a number from 0 on"
-	case "string":
-		if v, ok := value.(string); ok {
-			return []string{v}, ""
-		}
-		return nil, "a text in quotes"
+		w.Values = []string{strconv.FormatInt(n, 10)}
+	case flagType == "string" && w.kind != unstable.String:
+		return "a text in quotes"
+	case flagType == "stringArray" && w.kind != unstable.String && w.kind != unstable.Array:
+		return "a list of texts in quotes"
 	}
-	if values, ok := texts(value); ok {
-		return values, ""
-	}
-	return nil, "a list of texts in quotes"
+	return ""
 }
 
 // NearestHint suggests names for an unknown one: the same key in its table, or a similar
@@ -546,19 +536,6 @@ func checkTUI(path string, values map[string]Value) error {
 		return settingsProblem(path, at.Line, at.Column, e.Hint, "%s: %s", tuiKey(e.Table, e.Name), e.Reason)
 	}
 	return nil
-}
-
-func texts(value any) (values []string, ok bool) {
-	if v, ok := value.(string); ok {
-		return []string{v}, true
-	}
-	list, ok := value.([]any)
-	values = []string{}
-	for _, v := range list {
-		text, isText := v.(string)
-		values, ok = append(values, text), ok && isText
-	}
-	return values, ok
 }
 
 func remark(text string) string {
