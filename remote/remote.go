@@ -15,17 +15,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -112,12 +115,15 @@ var ErrTooMuch = errors.New("too many sessions for this question")
 // ErrDamaged means that a source has what no pigrep has written.
 var ErrDamaged = errors.New("not written by pigrep")
 
-// Gathered is what sources sent, as an index. It is the entry.Source of its sessions.
+// Gathered is what sources sent, as an index. It is the search.Excerpt of its sessions.
 type Gathered struct {
 	Reader  *index.Reader // the caller closes it
 	Missing []Missing
 	Known   int  // sessions that may answer the question, in all sources
 	Inexact bool // there may be more hits than there are here
+
+	Here       entry.Source      // opens the session files that were not sent
+	Statistics *words.Statistics // of all that may be asked; nil if they are not known
 
 	sources []Source
 	ctx     context.Context // for lines that are read later
@@ -232,20 +238,20 @@ func (g *Gathered) admit(s *Session, host string) bool {
 	return true
 }
 
-// Open implements entry.Source for the sessions that were sent.
+// Open implements entry.Source.
 func (g *Gathered) Open(path string) (entry.File, error) {
 	if f := g.texts[path]; f != nil {
 		return f, nil
 	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	return g.Here.Open(path)
 }
 
-// Has reports whether a path is that of a session which was sent.
-func (g *Gathered) Has(path string) bool { return g.texts[path] != nil }
+// Whole implements search.Excerpt.
+func (g *Gathered) Whole() *words.Statistics { return g.Statistics }
 
-// Whole returns what is to be known of the words of a query in all that the sources have, from
+// Count returns what is to be known of the words of a query in all that the sources have, from
 // what it is in the index of what they sent; nil if one of them is no Counter.
-func (g *Gathered) Whole(ctx context.Context, sent *words.Statistics) (*words.Statistics, error) {
+func (g *Gathered) Count(ctx context.Context, sent *words.Statistics) (*words.Statistics, error) {
 	terms := slices.Collect(maps.Keys(sent.Terms))
 	whole := &words.Statistics{}
 	for _, source := range g.sources {
@@ -261,4 +267,143 @@ func (g *Gathered) Whole(ctx context.Context, sent *words.Statistics) (*words.St
 	}
 	whole.Add(&words.Statistics{Compounds: sent.Compounds, More: g.Inexact})
 	return whole, nil
+}
+
+// file returns the file of a session as far as it was sent.
+func (s *Session) file(ctx context.Context) entry.File {
+	modified := time.Unix(0, s.Summary.Mtime)
+	if s.Record == nil {
+		return text{bytes.NewReader(s.Text), modified}
+	}
+	return &sparse{ctx: ctx, session: s, modified: modified, lines: merged(slices.Clone(s.Lines))}
+}
+
+// text is a file of which all is there.
+type text struct {
+	*bytes.Reader
+	modified time.Time
+}
+
+func (t text) Close() error       { return nil }
+func (t text) ModTime() time.Time { return t.modified }
+
+// sparse is a file of which some lines are there. The line at which a read begins is read when it is
+// not. What is missing is blank, with as many line ends as lines, so that places and numbers of the
+// others are right. It may be used by several goroutines.
+type sparse struct {
+	ctx      context.Context
+	session  *Session
+	modified time.Time
+
+	mu    sync.Mutex
+	lines []adapter.Line // in order
+}
+
+func (s *sparse) Close() error       { return nil }
+func (s *sparse) ModTime() time.Time { return s.modified }
+func (s *sparse) Size() int64        { return s.session.Record.Checkpoint.Length }
+
+// end is behind the line end of a line.
+func end(l *adapter.Line) int64 { return l.Offset + int64(len(l.Data)) + 1 }
+
+func (s *sparse) ReadAt(p []byte, offset int64) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := max(0, s.Size()-offset); int64(len(p)) > left {
+		p, err = p[:left], io.EOF
+	}
+	if len(p) > 0 {
+		if err := s.read(offset); err != nil {
+			return 0, err
+		}
+	}
+	s.fill(p, offset)
+	return len(p), err
+}
+
+// fill fills a piece of the file at an offset.
+func (s *sparse) fill(p []byte, offset int64) {
+	for i := range p {
+		p[i] = ' '
+	}
+	to := offset + int64(len(p))
+	i := s.from(offset)
+	number, at := 0, int64(0) // of the line before, and its end
+	if i > 0 {
+		number, at = s.lines[i-1].Number, end(&s.lines[i-1])
+	}
+	blank := func(lines int) {
+		for k := max(at, offset); k < min(at+int64(lines), to); k++ {
+			p[k-offset] = '\n'
+		}
+	}
+	for ; i < len(s.lines) && at < to; i++ {
+		l := &s.lines[i]
+		blank(l.Number - number - 1)
+		if from := max(l.Offset, offset); from < min(end(l), to) {
+			copy(p[from-offset:], l.Data[min(from-l.Offset, int64(len(l.Data))):])
+		}
+		if number, at = l.Number, end(l); at > offset && at <= to {
+			p[at-1-offset] = '\n'
+		}
+	}
+	blank(s.session.Record.Lines - number)
+}
+
+// from returns the first line that ends behind an offset.
+func (s *sparse) from(offset int64) int {
+	return sort.Search(len(s.lines), func(i int) bool { return end(&s.lines[i]) > offset })
+}
+
+// read reads the line of the entry at an offset, unless it is there. Who reads more looks for the end
+// of that line.
+func (s *sparse) read(offset int64) error {
+	if i := s.from(offset); i < len(s.lines) && s.lines[i].Offset <= offset {
+		return nil
+	}
+	nodes := s.session.Record.Nodes
+	i := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset+int64(nodes[i].Length) > offset })
+	if i == len(nodes) || s.session.Read == nil {
+		return nil
+	}
+	more, err := s.session.Read(s.ctx, nodes[i].Line)
+	if err == nil {
+		s.lines = merged(slices.Concat(more, s.lines))
+	}
+	return err
+}
+
+// merged returns lines in order, each once, as far as they fit together.
+func merged(lines []adapter.Line) []adapter.Line {
+	lists.SortStable(lines, func(a, b adapter.Line) int { return cmp.Compare(a.Number, b.Number) })
+	var last *adapter.Line
+	return slices.DeleteFunc(lines, func(l adapter.Line) bool {
+		number, at := 0, int64(0)
+		if last != nil {
+			number, at = last.Number, end(last)
+		}
+		gap := int64(l.Number) - int64(number) - 1
+		if gap < 0 || l.Offset < 0 || l.Offset-at < gap {
+			return true
+		}
+		last = &l
+		return false
+	})
+}
+
+// Usable reports whether a record that comes from elsewhere may stand for a session file: its
+// entries must be in order and of sizes that can be read.
+func Usable(r *session.Record) bool {
+	if r.Lines < 0 || r.Checkpoint.Length < int64(r.Lines) {
+		return false
+	}
+	at := int64(0)
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Offset < at || n.Length < 0 || n.Length > DefaultBytes || n.Offset > r.Checkpoint.Length-int64(n.Length) || n.Line < 0 {
+			return false
+		}
+		at = n.Offset
+	}
+	return true
 }
