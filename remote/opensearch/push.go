@@ -33,19 +33,14 @@ type Push struct {
 	Host, User string // of this machine
 	Adapter    adapter.Adapter
 	Files      entry.Source
-	Sessions   []session.Summary   // of session files of this machine, as they are indexed
-	Vanished   func(string) bool   // reports whether a session file is no longer there; nil: nobody looks
-	Reveal     bool                // secrets are not masked
-	DryRun     bool                // only count
-	Patient    bool                // try for as long as the context lives
-	Now        func() time.Time    // the clock
-	Progress   func(done Progress) // called from one goroutine at a time; may be nil
-}
-
-// Progress is how far a push is.
-type Progress struct {
-	Bytes, BytesTotal int64 // of session files
-	Sessions          int   // that are done
+	Sessions   []session.Summary // of session files of this machine, as they are indexed
+	Vanished   func(string) bool // reports whether a session file is no longer there; nil: nobody looks
+	Reveal     bool              // secrets are not masked
+	DryRun     bool              // only count
+	Patient    bool              // try for as long as the context lives
+	Now        func() time.Time  // the clock
+	// Progress says how many bytes of session files are sent, from one goroutine at a time; it may be nil.
+	Progress func(done, total int64)
 }
 
 // A Report says what a push did.
@@ -185,7 +180,7 @@ func (p *pushing) confirmed(documents int, source int64) {
 	p.report.Documents += documents
 	p.report.Bytes += source
 	if p.done += source; p.Progress != nil {
-		p.Progress(Progress{p.done, max(p.total, p.done), p.report.Sessions})
+		p.Progress(p.done, max(p.total, p.done))
 	}
 }
 

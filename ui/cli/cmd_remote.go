@@ -380,10 +380,9 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 		var bar func(indexer.Progress)
 		bar, end = snapshot.Bar(a, "pushing")
 		began := a.Now()
-		push.Progress = func(p opensearch.Progress) {
-			at := indexer.Progress{Bytes: p.Bytes, Committed: p.Bytes, BytesTotal: p.BytesTotal}
-			at.Left = time.Duration(float64(a.Now().Sub(began)) * float64(p.BytesTotal-p.Bytes) / float64(max(1, p.Bytes)))
-			bar(at)
+		push.Progress = func(done, total int64) {
+			left := float64(a.Now().Sub(began)) * float64(total-done) / float64(max(1, done))
+			bar(indexer.Progress{Bytes: done, Committed: done, BytesTotal: total, Left: time.Duration(left)})
 		}
 	}
 	report, err := archive.Push(ctx, push)

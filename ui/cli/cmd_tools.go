@@ -120,8 +120,14 @@ type auditRun struct {
 	of  *snapshot.Snapshot // the question
 }
 
-func (run *auditRun) takesTrend(by []string) bool {
-	return run.Out.Format == printer.FormatText && run.Out.Layout.TakesTrend(by)
+// trend asks a question again by day, if its answer has room for a chart of that; nil: it has none.
+func trend[T any](ctx context.Context, run *auditRun, kind remote.Kind[audit.Request, T], by []string) (*T, error) {
+	if run.Out.Format != printer.FormatText || !run.Out.Layout.TakesTrend(by) {
+		return nil, nil
+	}
+	req := run.req
+	req.By = append([]string{"day"}, by...)
+	return kind.Ask(ctx, run.of, req)
 }
 
 // prepare builds the request and says where the index is.
@@ -287,13 +293,9 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 		if err != nil {
 			return nil, err
 		}
-		var days *audit.ToolTable
-		if run.takesTrend(t.By) {
-			req := run.req
-			req.By = append([]string{"day"}, t.By...)
-			if days, err = remote.Tools.Ask(ctx, run.of, req); err != nil {
-				return nil, err
-			}
+		days, err := trend(ctx, run, remote.Tools, t.By)
+		if err != nil {
+			return nil, err
 		}
 		return printer.NewToolsAudit(t, days, o.Limit.N, run.Out.Layout), nil
 	})
@@ -390,13 +392,9 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 		if t.TimeZone == system.UnnamedZone {
 			t.TimeZone = a.Now().Format("UTC-07:00")
 		}
-		var days *audit.UsageTable
-		if run.takesTrend(t.By) {
-			req := run.req
-			req.By = append([]string{"day"}, t.By...)
-			if days, err = remote.Usage.Ask(ctx, run.of, req); err != nil {
-				return nil, err
-			}
+		days, err := trend(ctx, run, remote.Usage, t.By)
+		if err != nil {
+			return nil, err
 		}
 		var recent *audit.Recent
 		if run.Out.Format == printer.FormatText || a.JSON {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -551,7 +550,12 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	if s.Session, err = t.Facts(ctx, x); err != nil {
 		return nil, problem.OfIndex(err)
 	}
-	s.Entries = timed(conversation.ReadEntries(ctx, t, branch[from:to], nil).All, page.Entries)
+	s.Entries = conversation.ReadEntries(ctx, t, branch[from:to], func(e *entry.Entry) bool {
+		if i := slices.IndexFunc(page.Entries, func(l tui.Entry) bool { return l.Index == e.Index }); i >= 0 {
+			page.Entries[i].Time = e.Time
+		}
+		return true
+	}).All
 	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.App.Now(), Home: b.App.Home, Links: b.links})
 	if err != nil {
 		return nil, conversation.ReadProblem(ctx, err)
@@ -587,21 +591,6 @@ func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
 		anchor = branch[len(branch)-1]
 	}
 	return anchor, t.Through(branch, anchor)
-}
-
-func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*entry.Entry, error] {
-	return func(yield func(*entry.Entry, error) bool) {
-		for e, err := range read {
-			if err == nil {
-				if i := slices.IndexFunc(list, func(l tui.Entry) bool { return l.Index == e.Index }); i >= 0 {
-					list[i].Time = e.Time
-				}
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // pageOf returns the range of a branch around an entry: n messages on each side, fewer if

@@ -318,9 +318,7 @@ func (c *Entries) Count(pass func(*entry.Entry) bool) func(*entry.Entry) bool {
 // End returns the error of the command, given that of printing the entries.
 func (c *Entries) End(ctx context.Context, a *app.App, err error) error {
 	if err == nil && c.Filtered && c.passed == 0 {
-		if a.Streams.ErrTTY && !a.JSON {
-			a.Warn("no entry passes the filters; --branch any includes all branches")
-		}
+		a.Explain("", "no entry passes the filters; --branch any includes all branches")
 		return problem.ErrNothingFound
 	}
 	return ReadProblem(ctx, err)

@@ -361,10 +361,6 @@ func (d Disk) Open(path string) (entry.File, error) {
 // Disk returns the source of the session files of this machine.
 func (p *Location) Disk() Disk { return Disk{adapter.LimitsOf(p.Agents)} }
 
-func (p *Location) OpenSession(path string) (*content.File, error) {
-	return content.Open(path, adapter.LimitsOf(p.Agents).Text)
-}
-
 // IsFile reports whether there is a session at a path.
 func IsFile(path string) bool {
 	info, err := content.Stat(path)

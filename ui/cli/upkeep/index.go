@@ -20,6 +20,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/indexer"
+	"pigrep/internal/content"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
@@ -363,7 +364,7 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		f, err := p.OpenSession(sum.Path)
+		f, err := content.Open(sum.Path, p.Disk().Limits.Text)
 		if err == nil {
 			err = entry.Problems(p.Agents, sum.Path, f.Text(), func(p session.Problem) {
 				list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
