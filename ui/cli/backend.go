@@ -56,7 +56,7 @@ func (b *backend) open(ctx context.Context, of remote.Question) (*snapshot.Snaps
 		x.Asking.Tell = true
 		return x, nil
 	case b.Elsewhere != nil:
-		return snapshot.OpenFor(ctx, b.Location, of)
+		return snapshot.Open(ctx, b.Location, of)
 	}
 	x, err := b.index.Newest()
 	if err != nil {

@@ -69,7 +69,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.Response, error) {
-		return blame.Run(ctx, x.Reader, q.Agents, q.Source(), *req)
+		return blame.Run(ctx, x.Reader, q.Agents, x.Source(), *req)
 	})
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
-		return blame.Commits(ctx, x.Reader, q.Agents, q.Source(), req)
+		return blame.Commits(ctx, x.Reader, q.Agents, x.Source(), req)
 	})
 	if err != nil {
 		return err

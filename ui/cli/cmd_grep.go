@@ -194,11 +194,11 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	if err != nil {
 		return err
 	}
-	*where.Question() = remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
 	if o.Vimgrep && where.Hosts != nil {
 		return problem.Usagef("", "--vimgrep and --on cannot be combined")
 	}
-	x, err := snapshot.OpenFiles(ctx, where, o.NoIndex)
+	of := remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
+	x, err := snapshot.OpenFiles(ctx, where, of, o.NoIndex)
 	if err != nil {
 		return err
 	}

@@ -272,7 +272,7 @@ func maskSummary(s *session.Summary) {
 }
 
 func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) error) error {
-	f, err := h.Source().Open(path)
+	f, err := h.Disk().Open(path)
 	if err != nil {
 		return err
 	}

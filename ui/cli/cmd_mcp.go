@@ -116,7 +116,7 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	open := c.Open
 	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
 		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
-		s, err := snapshot.OpenFor(ctx, p, of)
+		s, err := snapshot.Open(ctx, p, of)
 		if err != nil {
 			return nil, agentError(ctx, err)
 		}

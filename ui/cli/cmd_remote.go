@@ -358,7 +358,7 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 }
 
 func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
-	x, err := snapshot.Open(ctx, q.Location)
+	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, q.Location)
+	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 			}
 			req.Path = x.Reader.Summaries()[t.Index].Path
 		}
-		return recap.Run(ctx, x.Reader, q.Agents, q.Source(), req)
+		return recap.Run(ctx, x.Reader, q.Agents, x.Source(), req)
 	})
 	if err != nil {
 		return err
@@ -367,7 +367,7 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 		q.Out.Format = printer.FormatPlain
 	}
 	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Lessons, error) {
-		return recap.Learn(ctx, x.Reader, q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
+		return recap.Learn(ctx, x.Reader, q.Agents, x.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
 	})
 	if err != nil {
 		return err

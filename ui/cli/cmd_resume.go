@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
@@ -56,7 +57,7 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if p.Hosts != nil {
 		return o.onHosts(ctx, p, out, req)
 	}
-	x, err := snapshot.Open(ctx, p)
+	x, err := snapshot.Open(ctx, p, remote.Question{})
 	if err != nil {
 		return err
 	}

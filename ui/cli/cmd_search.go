@@ -100,7 +100,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	req.Before, req.After = o.Around.Numbers()
 	req.Later = o.Flat && req.Limit == search.All && req.Before+req.After == 0 && !o.Explain
 	req.Resume = q.ResumeCommand
-	*q.Question() = questionOf(&req)
+	q.Question = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
 	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, x *snapshot.Snapshot) (*search.Response, error) {
 		return remote.Search.Ask(ctx, x, req)
@@ -256,7 +256,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		return err
 	}
 	out, req := q.Out, o.request(q)
-	*q.Question() = questionAbout(&req)
+	q.Question = questionAbout(&req)
 	var list *sessions.Response
 	write := func(x *snapshot.Snapshot) error {
 		if o.Null {
@@ -369,7 +369,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		return err
 	}
 	named(q, target)
-	x, err := snapshot.Open(ctx, q.Location)
+	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 		}
 	}
 	named(q, append(hits.paths, o.target)...)
-	x, err := snapshot.Open(ctx, q.Location)
+	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ const latestElsewhere = 20
 
 // named makes archives send only the sessions that the user named.
 func named(q *asking.Command, targets ...string) {
-	elsewhere := q.Question()
+	elsewhere := &q.Question
 	for _, target := range targets {
 		name, _ := sessions.SplitTarget(target)
 		switch {
@@ -499,7 +499,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	named(q, o.target)
-	x, err := snapshot.Open(ctx, q.Location)
+	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
 	}

@@ -67,9 +67,7 @@ func TestCancelledCallsStop(t *testing.T) {
 					return nil, err
 				}
 				here := *x.Answers.(*snapshot.Snapshot)
-				at := *here.Location
-				at.Elsewhere = &location.Elsewhere{Files: files}
-				here.Location = &at
+				here.Sent = files
 				x.Answers, x.Source = &here, files
 				asked <- ctx
 				give := x.Close

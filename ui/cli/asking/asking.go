@@ -25,8 +25,9 @@ import (
 // Command is a command that asks the index a question, as its shared flags say.
 type Command struct {
 	*location.Location
-	Out     *printer.Printer
-	Request search.Request
+	Out      *printer.Printer
+	Request  search.Request
+	Question remote.Question // what archives are asked
 }
 
 // Begin turns the shared flags into how the answer is printed, what is asked, and where.
@@ -43,13 +44,12 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	*p.Question() = remote.Question{Spec: req.Spec, Env: req.Env}
-	return &Command{p, out, req}, nil
+	return &Command{p, out, req, remote.Question{Spec: req.Spec, Env: req.Env}}, nil
 }
 
 // Ask asks a question of whoever is asked: see snapshot.Ask.
 func (q *Command) Ask(ctx context.Context, question func(context.Context, *snapshot.Snapshot) error) (*snapshot.Snapshot, error) {
-	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, x *snapshot.Snapshot) error {
+	x, err := snapshot.Ask(ctx, q.Location, q.Question, func(ctx context.Context, x *snapshot.Snapshot) error {
 		return Problem(ctx, question(ctx, x))
 	})
 	if err != nil {

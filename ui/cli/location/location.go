@@ -45,8 +45,7 @@ type Location struct {
 	Archive  *keep.Archive // of kept sessions; nil if there is no place for one
 	Rules    keep.Rules    // whose sessions are kept
 
-	// Elsewhere is what else is asked; nil for nothing. It is set by name, and asked when the
-	// index is opened.
+	// Elsewhere is what else is asked when the index is opened; nil for nothing.
 	Elsewhere *Elsewhere
 
 	// Hosts are the other machines that are asked instead; nil for none. Elsewhere has them as
@@ -54,13 +53,11 @@ type Location struct {
 	Hosts *ssh.Hosts
 }
 
-// Elsewhere is the archives that a run asks, and what it asks them.
+// Elsewhere is the archives that a run asks.
 type Elsewhere struct {
 	Sources []remote.Source
-	Here    bool         // the sessions of this machine too
-	Host    string       // the name of this machine
-	Files   entry.Source // of what they sent and of this machine; nil before the index is opened
-	remote.Question
+	Here    bool   // the sessions of this machine too
+	Host    string // the name of this machine
 }
 
 // Names says which archives are asked.
@@ -70,23 +67,6 @@ func (e *Elsewhere) Names() string {
 		names += " and this machine"
 	}
 	return names
-}
-
-// Source opens the session files.
-func (p *Location) Source() entry.Source {
-	if p.Elsewhere == nil || p.Elsewhere.Files == nil {
-		return p.Disk()
-	}
-	return p.Elsewhere.Files
-}
-
-// Question returns what is asked elsewhere, for a command to complete; it is lost if nothing is
-// asked.
-func (p *Location) Question() *remote.Question {
-	if p.Elsewhere == nil {
-		return &remote.Question{}
-	}
-	return &p.Elsewhere.Question
 }
 
 // Find resolves the session roots and the index directory, and checks that there is

@@ -292,7 +292,7 @@ func askHosts(p *location.Location) *ssh.Asking {
 	}
 	if p.Elsewhere.Here && p.Hosts.Here == nil {
 		here := alone(p)
-		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) }}
+		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, remote.Question{}, false) }}
 	}
 	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY}
 }
@@ -336,29 +336,22 @@ func (x *Snapshot) Asked(err error) error {
 	return err
 }
 
-// OpenFor opens what archives have for a question, beside others that are asked at the same time.
-func OpenFor(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
-	at, asked := *p, *p.Elsewhere
-	at.Elsewhere, asked.Question = &asked, of
-	return openElsewhere(ctx, &at)
-}
-
 // openElsewhere opens an index in memory of what archives have for the question, with the
 // sessions of this machine if they are asked for too.
-func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error) {
+func openElsewhere(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
 	base := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
 	base.State.Complete = true
 	if p.Elsewhere.Here {
 		here := *p
 		here.Elsewhere = nil
 		var err error
-		if base, err = Open(ctx, &here); err != nil {
+		if base, err = Open(ctx, &here, of); err != nil {
 			return nil, err
 		}
 	}
 	defer base.Close()
 	start := p.App.Now()
-	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Elsewhere.Host, p.Elsewhere.Sources, p.Elsewhere.Question)
+	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Elsewhere.Host, p.Elsewhere.Sources, of)
 	if err != nil {
 		return nil, remotes.Problem(err)
 	}
@@ -366,10 +359,10 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	x := *base
 	x.Location, x.Reader, x.Asking = p, got.Reader, askHosts(p)
 	x.State.Files = base.Reader.Table().Len() + got.Known
-	if got.Statistics, err = wholeOf(ctx, p, base.Reader, got); err != nil {
+	if got.Statistics, err = wholeOf(ctx, p, of, base.Reader, got); err != nil {
 		return nil, errors.Join(remotes.Problem(err), x.Close())
 	}
-	got.Here, p.Elsewhere.Files = p.Disk(), got
+	got.Here, x.Sent = p.Disk(), got
 	for _, m := range got.Missing {
 		text, hint := lack(&m)
 		x.State.Complete, x.Lacks = false, append(x.Lacks, text)
@@ -394,8 +387,7 @@ func lack(m *remote.Missing) (text, hint string) {
 }
 
 // wholeOf returns the statistics of all that may be asked; nil for a question without words.
-func wholeOf(ctx context.Context, p *location.Location, here *index.Reader, got *remote.Gathered) (*words.Statistics, error) {
-	q := &p.Elsewhere.Question
+func wholeOf(ctx context.Context, p *location.Location, q remote.Question, here *index.Reader, got *remote.Gathered) (*words.Statistics, error) {
 	req := search.Request{Text: q.Text, Spec: q.Spec, Env: q.Env}
 	sent, err := search.Statistics(ctx, got.Reader, req)
 	if err != nil || q.Text == "" { // whoever asks is told what is wrong with the query

@@ -11,8 +11,10 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
 	"pigrep/query/search"
+	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -31,6 +33,7 @@ type Snapshot struct {
 	Lacks   []string            // what it does not have of archives, as sentences
 	Watcher *indexer.Watcher    // the process that updates the index instead; nil: none
 	Asking  *ssh.Asking         // other machines, which answer instead; nil for none
+	Sent    entry.Source        // opens what archives sent, and other session files; nil: they sent nothing
 
 	// Of a Live only:
 	Number   uint64 // snapshots with the same number have the same content
@@ -45,6 +48,14 @@ func (x *Snapshot) counted() *Snapshot {
 	x.State.PendingFiles, x.State.PendingBytes = x.Missing.Files+x.Memory.Files, x.Missing.Bytes+x.Memory.Bytes
 	x.State.Complete = x.Missing.Files == 0 && len(x.Errors) == 0
 	return x
+}
+
+// Source opens the session files.
+func (x *Snapshot) Source() entry.Source {
+	if x.Sent != nil {
+		return x.Sent
+	}
+	return x.Disk()
 }
 
 // Close closes the reader, or gives it back.
@@ -92,15 +103,16 @@ func (x *Snapshot) Lag() string {
 	return "the index is behind: " + lag + " not in this answer"
 }
 
-// Open updates the index, unless --no-update is given, and opens its newest generation.
-func Open(ctx context.Context, p *location.Location) (*Snapshot, error) {
-	return open(ctx, p, &speculation{})
+// Open updates the index, unless --no-update is given, and opens its newest generation, or what
+// archives have for a question.
+func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
+	return open(ctx, p, of, &speculation{})
 }
 
 // Ask opens the index like Open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
 // something has changed, it runs again.
-func Ask(ctx context.Context, p *location.Location, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
+func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
 	if p.Hosts != nil {
 		x := OfHosts(p)
 		return x, x.Asked(question(ctx, x))
@@ -108,7 +120,7 @@ func Ask(ctx context.Context, p *location.Location, question func(context.Contex
 	e := &speculation{question: func(ctx context.Context, r *index.Reader) error {
 		return question(ctx, &Snapshot{Location: p, Reader: r})
 	}}
-	x, err := open(ctx, p, e)
+	x, err := open(ctx, p, of, e)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +135,9 @@ func Ask(ctx context.Context, p *location.Location, question func(context.Contex
 	return x, nil
 }
 
-func open(ctx context.Context, p *location.Location, e *speculation) (*Snapshot, error) {
+func open(ctx context.Context, p *location.Location, of remote.Question, e *speculation) (*Snapshot, error) {
 	if p.Elsewhere != nil {
-		return openElsewhere(ctx, p)
+		return openElsewhere(ctx, p, of)
 	}
 	if p.NoUpdate {
 		return openAsIs(p)
@@ -193,12 +205,12 @@ func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing i
 // OpenFiles finds the session files and opens the index, updated if possible. Without a
 // usable index, or with noIndex, the snapshot has no reader: the files are searched. Errors
 // of files are left to reading them. Other machines search their own.
-func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapshot, error) {
+func OpenFiles(ctx context.Context, p *location.Location, of remote.Question, noIndex bool) (*Snapshot, error) {
 	if p.Hosts != nil {
 		return OfHosts(p), nil
 	}
 	if p.Elsewhere != nil {
-		return openElsewhere(ctx, p)
+		return openElsewhere(ctx, p, of)
 	}
 	x := &Snapshot{Location: p}
 	var err error

@@ -50,7 +50,7 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 		return &problem.Error{Code: problem.CodeIO, Message: "no place for copies: this user has no data directory", Hint: "set $XDG_DATA_HOME"}
 	}
 	if given > 0 && len(agents) == 0 {
-		x, err := snapshot.Open(ctx, q.Location)
+		x, err := snapshot.Open(ctx, q.Location, q.Question)
 		if err != nil {
 			return err
 		}
