@@ -478,7 +478,7 @@ func (o *outgoing) claim(withRecord bool) {
 // flush claims what was added, and hands it over.
 func (o *outgoing) flush(ctx context.Context, withRecord bool) error {
 	if o.DryRun {
-		o.confirmed(len(o.current.ends), o.current.source)
+		o.confirmed(len(o.current.items), o.current.source)
 		o.current = &batch{}
 		return ctx.Err()
 	}

@@ -20,8 +20,8 @@ const (
 
 // batch is documents, and what may be claimed once they are confirmed.
 type batch struct {
-	body    bytes.Buffer
-	ends    []int // of the items in body
+	items   [][]byte // each with its action
+	size    int      // of the items in bytes
 	claims  []claim
 	claimed int   // bytes of the records in claims, about
 	source  int64 // bytes of session files
@@ -51,12 +51,12 @@ func (p *pushing) send(ctx context.Context) error {
 		}
 		return p.flush()
 	}
-	documents := func(ctx context.Context, b *batch) (confirmed bool, err error) {
-		err = p.bulk(ctx, b.items())
-		b.body = bytes.Buffer{}
-		return err == nil, err
+	documents := func(ctx context.Context, b *batch) (confirmed int, err error) {
+		items := b.items
+		b.items = nil // which take memory until its turn to be settled
+		return len(items), p.bulk(ctx, items)
 	}
-	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, _ bool) error { return p.settle(ctx, b) })
+	return inOrder(ctx, onTheirWay, batches, documents, func(b *batch, confirmed int) error { return p.settle(ctx, b, confirmed) })
 }
 
 func (b *batch) document(index, id string, d *document) error {
@@ -64,10 +64,11 @@ func (b *batch) document(index, id string, d *document) error {
 }
 
 func (b *batch) add(action object, document any) error {
-	e := json.NewEncoder(&b.body)
+	var item bytes.Buffer
+	e := json.NewEncoder(&item)
 	e.SetEscapeHTML(false)
 	err := errors.Join(e.Encode(object{"index": action}), e.Encode(document))
-	b.ends = append(b.ends, b.body.Len())
+	b.items, b.size = append(b.items, bytes.Clone(item.Bytes())), b.size+item.Len()
 	return err
 }
 
@@ -88,7 +89,7 @@ func (p *pushing) claim(st state, record *document) {
 }
 
 func (p *pushing) full() bool {
-	return p.current.body.Len()+p.current.claimed >= batchBytes || len(p.current.claims) >= 500
+	return p.current.size+p.current.claimed >= batchBytes || len(p.current.claims) >= 500
 }
 
 func (p *pushing) flush() error {
@@ -98,7 +99,7 @@ func (p *pushing) flush() error {
 }
 
 // settle sends what a batch claims, whose documents are confirmed.
-func (p *pushing) settle(ctx context.Context, b *batch) error {
+func (p *pushing) settle(ctx context.Context, b *batch, confirmed int) error {
 	var claims batch
 	for i := range b.claims {
 		st := &b.claims[i].state
@@ -114,22 +115,11 @@ func (p *pushing) settle(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	if err := p.bulk(ctx, claims.items()); err != nil {
+	if err := p.bulk(ctx, claims.items); err != nil {
 		return err
 	}
-	p.confirmed(len(b.ends), b.source)
+	p.confirmed(confirmed, b.source)
 	return nil
-}
-
-// items returns the items, which share the memory of the batch.
-func (b *batch) items() [][]byte {
-	items := make([][]byte, len(b.ends))
-	begin := 0
-	for i, end := range b.ends {
-		items[i] = b.body.Bytes()[begin:end]
-		begin = end
-	}
-	return items
 }
 
 // bulkItem is what the engine says about one item.

@@ -590,17 +590,11 @@ func tuiRows(file *File, keys []string) []printer.Setting {
 
 func sampleOf(root *cobra.Command, s *setting) string {
 	_, f := s.FlagOf(root)
-	text := "*/scratch/*"
+	text := cmp.Or(map[string]string{"DIR": "~/data", "FILE": "~/prices.txt", "HOST": "laptop"}[valueName(f)], "*/scratch/*")
 	if words := s.words(root); len(words) > 0 {
 		if text = words[len(words)-1]; f.Value.Type() == "stringArray" {
 			text = words[0]
 		}
-	} else if name := valueName(f); name == "DIR" {
-		text = "~/data"
-	} else if name == "FILE" {
-		text = "~/prices.txt"
-	} else if name == "HOST" {
-		text = "laptop"
 	}
 	value := map[string]any{"bool": true, "int": 20, "string": text}[f.Value.Type()]
 	if value == nil {

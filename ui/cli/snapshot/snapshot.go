@@ -1,6 +1,7 @@
 // Package snapshot is how commands get at the index: it brings it up to date, shows the
 // progress, opens it for one answer or for as long as a process runs, and says what an
-// answer lacks.
+// answer lacks. A snapshot answers questions, from the index, or by asking archives or other
+// machines.
 package snapshot
 
 import (
