@@ -49,13 +49,9 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 
 // Ask asks a question of whoever is asked: see snapshot.Ask.
 func (q *Command) Ask(ctx context.Context, question func(context.Context, *snapshot.Snapshot) error) (*snapshot.Snapshot, error) {
-	x, err := snapshot.Ask(ctx, q.Location, q.Question, func(ctx context.Context, x *snapshot.Snapshot) error {
+	return snapshot.Ask(ctx, q.Location, q.Question, func(ctx context.Context, x *snapshot.Snapshot) error {
 		return Problem(ctx, question(ctx, x))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
 }
 
 // Answer is Ask for a question that has one answer. It logs what was done and how long it took, and

@@ -112,7 +112,7 @@ func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snaps
 
 // Ask opens the index like Open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
-// something has changed, it runs again.
+// something has changed, it runs again. Of other machines, those that do not answer are named.
 func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
 	if p.Hosts != nil {
 		x := OfHosts(p)
