@@ -15,23 +15,16 @@ import (
 
 // Init sets the archive up: its templates, with so many shards for each month, and its index of
 // sessions. It returns what it made, or would make, and changes nothing that is as it should be. A
-// template of another version is an error: documents of two versions cannot be in the same indices.
+// template of another version is an error.
 func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (changes []string, err error) {
-	templates := a.templates()
-	versions, err := a.templateVersions(ctx)
+	missing, err := a.missing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{a.config.Prefix, a.config.Prefix + "-sessions"} {
-		switch found := versions[name]; {
-		case found == version:
-			continue
-		case found != 0:
-			return changes, a.isOther(name, found)
-		}
+	for _, name := range missing {
 		changes = append(changes, "template "+name)
 		if !dryRun {
-			if err := a.call(ctx, http.MethodPut, "_index_template/"+name, a.template(templates[name], shards), nil); err != nil {
+			if err := a.call(ctx, http.MethodPut, "_index_template/"+name, a.template(a.templates()[name], shards), nil); err != nil {
 				return changes, err
 			}
 		}

@@ -1,7 +1,6 @@
 package opensearch
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -9,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -239,31 +240,16 @@ func timeOf(ms int64) time.Time {
 
 // check fails unless the archive was set up by this version.
 func (a *Archive) check(ctx context.Context) error {
-	versions, err := a.templateVersions(ctx)
-	if err != nil {
-		return err
+	missing, err := a.missing(ctx)
+	if err == nil && len(missing) > 0 {
+		err = &ArchiveError{Archive: a.config.Name, Err: ErrNoTemplate}
 	}
-	missing := false
-	for name := range a.templates() {
-		if found := versions[name]; found == 0 {
-			missing = true
-		} else if found != version {
-			return a.isOther(name, found)
-		}
-	}
-	if missing {
-		return &ArchiveError{Archive: a.config.Name, Err: ErrNoTemplate}
-	}
-	return nil
+	return err
 }
 
-func (a *Archive) isOther(name string, found int) error {
-	return &ArchiveError{Archive: a.config.Name, Err: fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, name, max(found, 0), version)}
-}
-
-// templateVersions returns the versions of the templates by name: those that are there, -1 for one
-// that has none.
-func (a *Archive) templateVersions(ctx context.Context) (map[string]int, error) {
+// missing returns the names of the templates that are not there. One of another version is an error:
+// documents of two versions cannot be in the same indices.
+func (a *Archive) missing(ctx context.Context) (names []string, err error) {
 	var answer struct {
 		Templates []struct {
 			Name     string
@@ -272,15 +258,19 @@ func (a *Archive) templateVersions(ctx context.Context) (map[string]int, error) 
 			} `json:"index_template"`
 		} `json:"index_templates"`
 	}
-	err := a.call(ctx, http.MethodGet, "_index_template/"+a.config.Prefix+"*", nil, &answer)
+	err = a.call(ctx, http.MethodGet, "_index_template/"+a.config.Prefix+"*", nil, &answer)
 	if err != nil && !isStatus(err, http.StatusNotFound) {
 		return nil, err
 	}
-	versions := make(map[string]int)
+	templates := a.templates()
 	for _, t := range answer.Templates {
-		versions[t.Name] = cmp.Or(t.Template.Version, -1)
+		if _, ours := templates[t.Name]; ours && t.Template.Version != version {
+			err := fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, t.Name, max(t.Template.Version, 0), version)
+			return nil, &ArchiveError{Archive: a.config.Name, Err: err}
+		}
+		delete(templates, t.Name)
 	}
-	return versions, nil
+	return slices.Sorted(maps.Keys(templates)), nil
 }
 
 // With the record of a session file, which is kept beside its parts, a question needs only the
