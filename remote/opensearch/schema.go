@@ -20,6 +20,7 @@ import (
 
 	"pigrep/index/analysis"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/remote"
 )
@@ -308,10 +309,9 @@ func unpack(d *document, s *state) (*session.Record, int, error) {
 // none.
 func (a *Archive) records(ctx context.Context, list []*state) (map[string]*document, error) {
 	found := make(map[string]*document, len(list))
-	docs := make([]object, len(list))
-	for i, s := range list {
-		docs[i] = object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
-	}
+	docs := lists.Map(list, func(s *state) object {
+		return object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
+	})
 	if len(docs) == 0 {
 		return found, nil
 	}

@@ -258,9 +258,7 @@ func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range places {
-			list = append(list, p.Session)
-		}
+		list = append(list, lists.Map(places, func(p sessions.EntryLocation) *session.Summary { return p.Session })...)
 	}
 	return list, nil
 }

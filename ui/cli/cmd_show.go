@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -296,8 +297,7 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 // neighbourhood returns the entries around the ones in focus, each on its own branch.
 // With fixed, only entries of the list are used.
 func neighbourhood(t *conversation.Target, list, focus []int, n int, fixed bool) []int {
-	var chosen []int
-	have := make(map[int]bool)
+	chosen := make(map[int]bool)
 	for _, f := range focus {
 		branch := list
 		if !fixed {
@@ -307,14 +307,10 @@ func neighbourhood(t *conversation.Target, list, focus []int, n int, fixed bool)
 		}
 		from, to := t.Around(branch, f, n)
 		for _, i := range branch[from:to] {
-			if !have[i] {
-				have[i] = true
-				chosen = append(chosen, i)
-			}
+			chosen[i] = true
 		}
 	}
-	slices.Sort(chosen)
-	return t.Tree.Together(chosen)
+	return t.Tree.Together(slices.Sorted(maps.Keys(chosen)))
 }
 
 // gaps returns the entries of a list that do not follow the entry before them: on the active

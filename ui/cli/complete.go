@@ -204,10 +204,9 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	slices.SortFunc(found, func(a, b *session.Summary) int {
 		return cmp.Or(b.LastMessage.Compare(a.LastMessage), strings.Compare(a.ID, b.ID))
 	})
-	values := lists.Map(found, func(s *session.Summary) string {
+	return lists.Map(found, func(s *session.Summary) string {
 		return session.Handle(s.ID, s.Path) + "\t" + terminal.Clip(human.Title(s.Title()), titleWidth)
 	})
-	return values
 }
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}

@@ -363,14 +363,8 @@ func (p *Location) findHosts(o *flags.Shared) error {
 		return err
 	}
 	options := HostOptions(p.App, o)
-	p.Hosts = &ssh.Hosts{}
-	for _, h := range list {
-		p.Hosts.Clients = append(p.Hosts.Clients, ssh.NewClient(h, options))
-	}
-	p.Elsewhere = &Elsewhere{Here: here} // for whole sessions
-	for _, c := range p.Hosts.Clients {
-		p.Elsewhere.Sources = append(p.Elsewhere.Sources, c.Source())
-	}
+	p.Hosts = &ssh.Hosts{Clients: lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })}
+	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here} // for whole sessions
 	p.nameHost()
 	return nil
 }

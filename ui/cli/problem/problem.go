@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"pigrep/index"
@@ -123,11 +122,7 @@ func Usagef(hint, format string, args ...any) error {
 // SearchFor returns the command line that searches for words, the first of which is the name
 // of a command.
 func SearchFor(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = system.ShellOf(runtime.GOOS).Quote(w)
-	}
-	return "pigrep search " + strings.Join(quoted, " ")
+	return system.ShellOf(runtime.GOOS).Command("", append([]string{"pigrep", "search"}, words...))
 }
 
 // OfIndex adds hints to an error of the index.

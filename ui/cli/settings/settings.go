@@ -156,22 +156,11 @@ func valueName(f *pflag.Flag) string {
 
 // settingTables lists the commands with their own settings.
 func settingTables() []string {
-	var names []string
-	for i := range Table {
-		if c := Table[i].command; c != "" && !slices.Contains(names, c) {
-			names = append(names, c)
-		}
-	}
-	return names
+	names := slices.Compact(lists.Map(Table, func(s setting) string { return s.command }))
+	return names[1:] // the first settings are shared
 }
 
-func Keys() []string {
-	keys := make([]string, len(Table))
-	for i := range Table {
-		keys[i] = Table[i].Key()
-	}
-	return keys
-}
+func Keys() []string { return lists.Map(Table, func(s setting) string { return s.Key() }) }
 
 // Where the value of a setting comes from.
 const (

@@ -20,6 +20,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -273,17 +274,11 @@ func ShellOf(goos string) Shell {
 
 // Command returns a command line that runs argv in a directory, "" for the current one.
 func (s Shell) Command(dir string, argv []string) string {
-	var b strings.Builder
+	line := strings.Join(lists.Map(argv, s.Quote), " ")
 	if dir != "" {
-		b.WriteString(s.enter(dir))
+		line = s.enter(dir) + line
 	}
-	for i, arg := range argv {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(s.Quote(arg))
-	}
-	return b.String()
+	return line
 }
 
 // isBare reports whether a character needs no quoting in any shell.
