@@ -116,16 +116,8 @@ func (s *setting) Key() string {
 
 // FlagOf returns the flag of the setting and its command; for shared flags, search.
 func (s *setting) FlagOf(root *cobra.Command) (*cobra.Command, *pflag.Flag) {
-	name := s.command
-	if name == "" {
-		name = searching
-	}
-	for _, c := range root.Commands() {
-		if c.Name() == name {
-			return c, c.Flags().Lookup(s.flag)
-		}
-	}
-	return nil, nil
+	cmd, _, _ := root.Find([]string{cmp.Or(s.command, searching)}) // the table names no others
+	return cmd, cmd.Flags().Lookup(s.flag)
 }
 
 // words returns all values of the setting, nil if it is open.
