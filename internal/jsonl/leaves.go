@@ -92,7 +92,7 @@ func (w *Leaves) value(i, depth int, block bool) (end int) {
 		w.text(v)
 		return v.End
 	case '{', '[':
-		inside := skipSpace(data, i+1)
+		inside := space(data, i+1)
 		switch {
 		case data[inside] == c+2: // '}' is '{'+2, ']' is '['+2
 			if depth > 0 {
@@ -192,7 +192,7 @@ func (w *Leaves) flat(i int) int {
 		switch data[i] {
 		case '"':
 			end := endOfString(data, i)
-			if next := skipSpace(data, end); data[next] == ':' {
+			if next := space(data, end); data[next] == ':' {
 				i = next + 1
 				continue
 			}

@@ -62,10 +62,10 @@ func (s *Scanner) Elements(v Value) iter.Seq[Value] {
 // bracket or the item before it. If there is none, it returns the index after the
 // closing bracket, and false.
 func nextItem(data []byte, i int) (int, bool) {
-	i = skipSpace(data, i)
+	i = space(data, i)
 	switch data[i] {
 	case ',':
-		return skipSpace(data, i+1), true
+		return space(data, i+1), true
 	case '}', ']':
 		return i + 1, false
 	}
@@ -83,7 +83,7 @@ func keyAt(data []byte, i int) (key []byte, value int) {
 		end = endOfString(data, i) - 1
 		key = AppendText(nil, data[i+1:end])
 	}
-	return key, skipSpace(data, skipSpace(data, end+1)+1)
+	return key, space(data, space(data, end+1)+1)
 }
 
 func (s *Scanner) valueAt(i int) Value {
@@ -128,13 +128,6 @@ func (s *Scanner) noted(i int) *note {
 // objects of a line.
 func SkipPadding(data []byte, i int) int {
 	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
-		i++
-	}
-	return i
-}
-
-func skipSpace(data []byte, i int) int {
-	for isSpace(data[i]) {
 		i++
 	}
 	return i
