@@ -79,7 +79,7 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 func (g *generation) duplicates(segments []*segment.Segment) (list []segment.Duplicates) {
 	b, unmap, err := segment.Map(filepath.Join(g.path, duplicatesName))
 	defer func() {
-		if err != nil || unmap() != nil {
+		if err = errors.Join(err, unmap()); err != nil {
 			list = nil
 		}
 	}()
