@@ -31,8 +31,6 @@ const (
 	Heading
 	Link
 	Faint // what is not text: bars, rules, addresses
-
-	attributes = iota
 )
 
 // Run is a piece of a line in one style.
