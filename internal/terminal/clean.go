@@ -122,8 +122,17 @@ func clean(s string, form layout, at []int) string {
 	b.Grow(len(s))
 	space := form == begun
 	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
 		start := b.Len()
+		if c := s[i]; c > ' ' && c <= '~' { // as most bytes are
+			b.WriteByte(c)
+			space = false
+			if at != nil {
+				at[i] = start
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == 0x1b || r == 0x9b || r == 0x9d:
 			size = escape(s[i:])
