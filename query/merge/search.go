@@ -289,7 +289,8 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 		} else {
 			s.Removed = sumRemoved(query, removed)
 		}
-		if s.Parts+len(s.Removed) == 0 && !written[i] {
+		alone := len(sum) == 1 // of a single word, search says both
+		if s.Parts == 0 && (alone || len(s.Removed) == 0) && !written[i] {
 			s.Nearest = search.Nearest(nearest, s.Word)
 		}
 	}

@@ -239,15 +239,14 @@ func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	if w.Parts == 0 && found.TotalAny == 0 && req.Shared == nil || err != nil {
 		return nil, err // with Shared, others may have some
 	}
-	if !in.Plan.Nowhere(x) {
-		required := req
-		required.Text = requiring([]*words.Expr{x}, restrictions)
-		if w.Removed, err = removed(ctx, in, required, WithAll); err != nil {
+	if w.Parts == 0 {
+		if w.Nearest, err = nearest(ctx, in, req, x, restrictions); err != nil {
 			return nil, err
 		}
 	}
-	if w.Parts+len(w.Removed) == 0 {
-		w.Nearest, err = nearest(ctx, in, req, x, restrictions)
+	if !in.Plan.Nowhere(x) {
+		req.Text = requiring([]*words.Expr{x}, restrictions)
+		w.Removed, err = removed(ctx, in, req, WithAll)
 	}
 	return []WordCount{w}, err
 }
