@@ -43,10 +43,11 @@ func CleanSpans(s string, spans [][2]int) (string, [][2]int) {
 	return text, kept
 }
 
-// Flatten is Clean for a piece of a text, except that white space at its end is kept as one
-// space. at, which is longer than s by one, gets an offset of the result for each one of s,
+// Flatten is Clean for a piece of a text that a search found, except that white space at its
+// end is kept as one space, and a letter after an escape character, as in ESC c, is kept:
+// it may begin a word that was found. at, which is longer than s by one, gets an offset of the result for each one of s,
 // its end included.
-func Flatten(s string, at []int) string { return clean(s, begun, at) }
+func Flatten(s string, at []int) string { return clean(s, found, at) }
 
 // CleanLines is Clean for text of several lines: newlines and tabs are kept, a
 // carriage return before a newline is dropped.
@@ -112,6 +113,7 @@ type layout int
 const (
 	line  layout = iota // runs of it are one space
 	begun               // as line, without any at the beginning
+	found               // as begun, for Flatten
 	lines               // newlines and tabs are kept
 )
 
@@ -120,7 +122,7 @@ const (
 func clean(s string, form layout, at []int) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	space := form == begun
+	space := form == begun || form == found
 	for i := 0; i < len(s); {
 		start := b.Len()
 		if c := s[i]; c > ' ' && c <= '~' { // as most bytes are
@@ -134,6 +136,7 @@ func clean(s string, form layout, at []int) string {
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
+		case r == 0x1b && form == found && !strings.HasPrefix(s[i+1:], "[") && !strings.HasPrefix(s[i+1:], "]"):
 		case r == 0x1b || r == 0x9b || r == 0x9d:
 			size = escape(s[i:])
 		case form != lines && unicode.IsSpace(r):
