@@ -31,6 +31,7 @@ type longSession struct {
 // line, because no inode says that it is the same file.
 func deferProofs(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// File.Inode is 0 there, so the watcher defers no proof.
 		t.Skip("there are no inodes on Windows")
 	}
 }
@@ -180,7 +181,7 @@ func TestEditBeforeTheProof(t *testing.T) {
 		t.Errorf("an edit: a command finds %v, lag %+v, %v", res.Changes, res.Lag, err)
 	}
 
-	// What the watcher knows of the file is not what the index has any more.
+	// The index has moved on, so what the watcher knows of the file is out of date.
 	s.add(userMessage)
 	s.reports(Grown)
 	if !s.confirms() {

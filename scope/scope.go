@@ -100,7 +100,7 @@ func Parse(name string) (Scope, error) { return named("scope", name, Scopes) }
 // ParseKind returns the kind of this name. The error lists the valid names.
 func ParseKind(name string) (session.Kind, error) { return named("kind", name, All.KindsOf()) }
 
-// named returns that of a list which has this name, in any case.
+// named returns the item of the list with this name; upper and lower case are the same.
 func named[T ~string](what, name string, list []T) (T, error) {
 	if v := T(strings.ToLower(name)); slices.Contains(list, v) {
 		return v, nil

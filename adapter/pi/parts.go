@@ -86,7 +86,7 @@ func (p *parser) writeImage(b *block) {
 	p.Entry.Images = append(p.Entry.Images, image)
 }
 
-// join returns texts with something between them, but for those that are empty.
+// join joins the texts that are not empty, with a separator between them.
 func join(between string, texts ...[]byte) []byte {
 	return bytes.Join(slices.DeleteFunc(texts, func(text []byte) bool { return len(text) == 0 }), []byte(between))
 }

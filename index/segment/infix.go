@@ -431,7 +431,7 @@ func (s *Segment) columns(needle []byte, atEnd bool) (c *columns) {
 func (s *Segment) trigramsPath() string { return strings.TrimSuffix(s.path, Ext) + TrigramsExt }
 
 // openTrigrams maps the file with the trigrams of the segment. There are no columns if there is
-// no such file, or another one. The caller must call unmap when the rows are not used any more.
+// no such file, or if it is not of this segment. The caller must call unmap after the last use of the rows.
 func (s *Segment) openTrigrams() (c *columns, rows []byte, unmap func() error) {
 	b, unmap, err := Map(s.trigramsPath())
 	if err == nil {

@@ -317,8 +317,8 @@ func RowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(
 }
 
 // Fit returns how many of the first items fit into an answer of at most max bytes,
-// and whether the answer fits at all. whole is the size of the answer with the first n
-// items; it is asked last for the n that is returned.
+// and whether the answer fits at all. whole returns the size of the answer with the first
+// n items; the last call is for the n that Fit returns.
 func Fit(max, items int, whole func(n int) int) (n int, fits bool) {
 	if whole(items) <= max {
 		return items, true

@@ -97,7 +97,7 @@ func (l *Lookup) lookupLiteral(lit Literal) (docset.Set, error) {
 	return all, nil
 }
 
-// having returns the documents with any of the terms.
+// having returns the documents that contain at least one of the terms.
 func (l *Lookup) having(terms []string) (docset.Set, error) {
 	docs := docset.New(l.Segment.Len())
 	for _, term := range terms {

@@ -27,9 +27,9 @@ const (
 	maxFinders = 16
 )
 
-// prefilters makes a prefilter of each list of required literals. That whose shortest
-// piece is the longest comes first. With json they are for raw JSON: if a decoded text contains
-// one of their literals, the JSON contains the same bytes, unless one of the characters is
+// prefilters makes a prefilter from each list of required literals, and sorts them by the length
+// of their shortest piece, longest first. With json, they search raw JSON: if a decoded text
+// contains one of their literals, the JSON contains the same bytes, unless a character is
 // written as a \u escape (see escapeBefore).
 func prefilters(n *Required, json bool) (all []*Prefilter) {
 	piece := textPiece

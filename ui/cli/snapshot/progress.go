@@ -151,8 +151,8 @@ func announce(a *app.App) (progress func(indexer.Progress), end func()) {
 	}
 }
 
-// lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are". How much
-// of a file of the same length has changed is unknown before it is read.
+// lagText says what an answer lacks, with a verb: "2 files (3 kB) are". If a file has
+// changed but not its length, the number of changed bytes is unknown until it is read.
 func lagText(lag indexer.Lag) string {
 	size := " "
 	if lag.Bytes > 0 {
