@@ -113,10 +113,10 @@ type uncommitted struct {
 }
 
 // indexInMemory replaces the reader by one that also has what is pending, as an update
-// would have indexed it. Nothing is written. It calls stopped before it closes the reader.
+// would have indexed it. Nothing is written.
 // After errTooMuch the reader is as before, and the lag has all bytes of files whose indexed
 // bytes have changed.
-func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) error {
+func (r *Result) indexInMemory(ctx context.Context, o Options) error {
 	base := r.Reader
 	if base == nil {
 		base = index.Empty()
@@ -151,11 +151,7 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	}
 	r.InMemory = r.Lag
 	r.memory = &uncommitted{m.batches, with, r.pays()}
-	stopped()
 	r.setReader(with)
-	if o.Opened != nil {
-		o.Opened(with)
-	}
 	return nil
 }
 
@@ -195,7 +191,7 @@ func (r *Result) Commit(ctx context.Context, o Options) error {
 		return nil
 	}
 	r.memory = nil
-	o.Memory, o.Opened, o.Progress = false, nil, nil
+	o.Memory, o.Progress = false, nil
 	k := keeper{Options: o}
 	err := k.commit(m)
 	if errors.Is(err, errOutdated) || o.rebuildable(err) {

@@ -2,14 +2,10 @@ package indexer_test
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	"pigrep/index"
 	"pigrep/indexer"
@@ -128,40 +124,5 @@ func TestNotCommittedToAnotherIndex(t *testing.T) {
 	o.Dir = filepath.Join(t.TempDir(), "index")
 	if fresh := update(t, o).Reader; fresh.Documents() != reader.Documents() || fresh.Tokens() != reader.Tokens() {
 		t.Errorf("%d documents with %d tokens, a new index has %d with %d", reader.Documents(), reader.Tokens(), fresh.Documents(), fresh.Tokens())
-	}
-}
-
-// A search begins while files are still compared, and its answer is thrown away if one of them
-// has changed. It does not begin if the session that was written last has grown.
-func TestNothingIsAskedInVain(t *testing.T) {
-	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
-	old := time.Now().Add(-time.Hour)
-	for i := range 20 {
-		path := filepath.Join(root, fmt.Sprintf("%02d.jsonl", i))
-		at := old.Add(time.Duration(i*7%20) * time.Minute) // 17.jsonl is the latest
-		if err := errors.Join(write(lines(2, 20))(path), os.Chtimes(path, at, at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o := options(dir, root)
-	o.Now = later
-	update(t, o)
-	var asked []int // documents of the generations
-	o.Memory = true
-	o.Opened = func(r *index.Reader) func() {
-		asked = append(asked, r.Documents())
-		return func() {}
-	}
-	whole := update(t, o).Reader.Documents()
-	if want := []int{whole}; !slices.Equal(asked, want) {
-		t.Errorf("nothing is new: asked of generations with %d documents, want %d", asked, want)
-	}
-	asked = nil
-	if err := write(lines(3, 20))(filepath.Join(root, "17.jsonl")); err != nil {
-		t.Fatal(err)
-	}
-	update(t, o)
-	if want := []int{whole + 1}; !slices.Equal(asked, want) {
-		t.Errorf("a line is new: asked of generations with %d documents, want %d", asked, want)
 	}
 }

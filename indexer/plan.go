@@ -201,23 +201,6 @@ func BehindBoth(before, after *Found, table *record.Table) (lag Lag) {
 	return lag
 }
 
-// peeked is the number of files that looksBehind looks at.
-const peeked = 8
-
-// looksBehind guesses whether files differ from the table of an index: whether one of those that
-// were written last does. Sessions that go on are among them.
-func looksBehind(table *record.Table) bool {
-	return slices.ContainsFunc(table.Latest(peeked), func(i int) bool {
-		k := table.Checkpoint(i)
-		f := File{Path: table.Path(i), Packed: k.Packed}
-		info, err := os.Stat(f.stored())
-		if err == nil {
-			f.setStat(info)
-		}
-		return !k.Kept && !sameStat(f, k)
-	})
-}
-
 // differing calls visit for each file that differs from the table, with the checkpoint and
 // the number of bytes that may have to be read. The file is nil if it is indexed, but was
 // not found. It returns the number of young files; see Lag.

@@ -38,13 +38,6 @@ type Options struct {
 	Yield    bool // leave the update to a live watcher
 	Stays    bool // the process lives on: an index of a newer version is left to newer processes
 
-	// Opened is called with the newest generation while the files are still
-	// being compared with it, unless a look at a few of them shows that it is behind.
-	// If something has changed, the returned function is called; it must not return
-	// before the generation is no longer in use. Then Opened is called with the next
-	// generation, while the writer is being closed. May be nil.
-	Opened func(*index.Reader) (stop func())
-
 	// Trust lets a live watcher confirm that nothing has changed; then Result.Found lists no
 	// files.
 	Trust bool
@@ -128,7 +121,7 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 // updateNow is Update without waiting for another writer.
 func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
-	reader, stop, err := r.look(o)
+	reader, err := r.look(o)
 	if !o.Memory { // else after the answer: see Commit
 		r.Keeping = o.keep(ctx, r.Found, 0)
 	}
@@ -147,13 +140,9 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		}
 		r.Unwritten = err
 	}
-	// Work on the old generation ends while what is pending is indexed.
-	var stopping sync.WaitGroup
-	stopping.Go(stop)
-	defer stopping.Wait()
 	if o.fitsMemory(r) {
 		unseen := r.Lag.Files == 0
-		err := r.indexInMemory(ctx, o, stopping.Wait)
+		err := r.indexInMemory(ctx, o)
 		switch {
 		case o.rebuildable(err):
 			r.Rebuilt, o.Rebuild = err.Error(), true
@@ -169,12 +158,11 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	if r.Watcher != nil {
 		return r, nil
 	}
-	return r, r.indexOnDisk(ctx, o, stopping.Wait)
+	return r, r.indexOnDisk(ctx, o)
 }
 
-// look finds the files, or asks the watcher for them, while the newest generation is opened
-// and used, if it seems to have all of them. stop ends that use.
-func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) {
+// look finds the files, or asks the watcher for them, while it opens the newest generation.
+func (r *Result) look(o Options) (reader *index.Reader, err error) {
 	var looking sync.WaitGroup
 	var confirmed *freshAnswer
 	looking.Go(func() {
@@ -185,10 +173,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 			r.Found = Discover(o.Adapter, o.Roots, o.Archive)
 		}
 	})
-	stop = func() {}
-	if reader, err = index.Open(o.Dir); err == nil && o.Opened != nil && !looksBehind(reader.Table()) {
-		stop = o.Opened(reader)
-	}
+	reader, err = index.Open(o.Dir)
 	looking.Wait()
 	switch {
 	case confirmed == nil:
@@ -207,7 +192,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 	default:
 		r.Reader, r.Crowded = reader, reader.Crowded()
 	}
-	return reader, stop, err
+	return reader, err
 }
 
 // settled reports whether the newest generation needs no update. If it does, settled looks
@@ -236,18 +221,17 @@ func (r *Result) settled(o Options, reader *index.Reader) bool {
 }
 
 // indexOnDisk updates the index, and rebuilds it if it turns out to be damaged or of another
-// version. It calls stopped before it closes the reader.
-func (r *Result) indexOnDisk(ctx context.Context, o Options, stopped func()) error {
+// version.
+func (r *Result) indexOnDisk(ctx context.Context, o Options) error {
 	k := keeper{Options: o}
-	reader, err := k.updateAll(ctx, r, stopped)
+	reader, err := k.updateAll(ctx, r)
 	if o.rebuildable(err) && !o.Rebuild {
 		if reader != nil {
 			reader.Close()
 		}
 		r.Rebuilt, k.Rebuild = err.Error(), true
-		reader, err = k.updateAll(ctx, r, stopped)
+		reader, err = k.updateAll(ctx, r)
 	}
-	stopped()
 	if reader != nil {
 		r.setReader(reader)
 	}
@@ -327,8 +311,8 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 }
 
 // updateAll compares all discovered files with the index, updates it, and opens it
-// while the writer is being released. It calls stopped before Opened.
-func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
+// while the writer is being released.
+func (k *keeper) updateAll(ctx context.Context, r *Result) (*index.Reader, error) {
 	steps, err := k.update(ctx, r, func(ix *index.Writer) []Step {
 		steps := plan(r.Found, ix, planOptions{unchanged: len(k.Again) > 0})
 		for i := range steps {
@@ -347,15 +331,7 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 		open = r.Reader.Reopen // which shares segments
 	}
 	reader, openErr := open()
-	stop := func() {}
-	if err == nil && openErr == nil && k.Opened != nil {
-		stopped()
-		stop = k.Opened(reader)
-	}
-	if err = cmp.Or(err, <-released, openErr); err != nil {
-		stop()
-	}
-	return reader, err
+	return reader, cmp.Or(err, <-released, openErr)
 }
 
 // release closes the writer, so that other processes can write.

@@ -88,19 +88,6 @@ func (t *Table) Checkpoint(i int) session.Checkpoint {
 	return c
 }
 
-// Latest returns the files that were written last, at most n, as of their checkpoints.
-func (t *Table) Latest(n int) (list []int) {
-	written := func(i int) int64 { return int64(t.number(i, stampPoint+8*4)) }
-	for i := range t.Len() {
-		if len(list) == n && written(i) <= written(list[n-1]) {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(list, i, func(a, i int) int { return cmp.Compare(written(i), written(a)) })
-		list = slices.Insert(list[:min(len(list), n-1)], at, i)
-	}
-	return list
-}
-
 func (t *Table) reader(i int) Reader { return t.readers[t.number(i, stampRead)] }
 
 // ReadBy returns a function that reports whether file i was read by one of the readers that

@@ -107,47 +107,37 @@ func (x *Snapshot) Lag() string {
 // Open updates the index, unless --no-update is given, and opens its newest generation, or what
 // archives have for a question.
 func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
-	return open(ctx, p, of, &speculation{})
-}
-
-// Ask opens the index like Open and runs a question on it. Usually nothing has changed
-// since the last run, so the question runs while the files are still being compared; if
-// something has changed, it runs again. Of other machines, those that do not answer are named.
-func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
-	if p.Hosts != nil {
-		x := OfHosts(p)
-		return x, x.Asked(question(ctx, x))
-	}
-	e := &speculation{question: func(ctx context.Context, r *index.Reader) error {
-		return question(ctx, &Snapshot{Location: p, Reader: r})
-	}}
-	x, err := open(ctx, p, of, e)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := e.wait()
-	if !asked {
-		err = question(ctx, x)
-	}
-	if err != nil {
-		x.Close()
-		return nil, err
-	}
-	return x, nil
-}
-
-func open(ctx context.Context, p *location.Location, of remote.Question, e *speculation) (*Snapshot, error) {
 	if p.Elsewhere != nil {
 		return openElsewhere(ctx, p, of)
 	}
 	if p.NoUpdate {
 		return openAsIs(p)
 	}
-	a := p.App
-	res, err := updateToRead(ctx, p, func(r *index.Reader) func() { return e.begin(ctx, r) })
-	if err != nil {
-		e.stop()
+	return openUpdated(ctx, p)
+}
+
+// Ask opens the index like Open and runs a question on it. Of other machines, those that do not
+// answer are named.
+func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
+	if p.Hosts != nil {
+		x := OfHosts(p)
+		return x, x.Asked(question(ctx, x))
 	}
+	x, err := Open(ctx, p, of)
+	if err != nil {
+		return nil, err
+	}
+	if err := question(ctx, x); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// openUpdated updates the index and opens its newest generation.
+func openUpdated(ctx context.Context, p *location.Location) (*Snapshot, error) {
+	a := p.App
+	res, err := updateToRead(ctx, p, true)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -223,7 +213,7 @@ func OpenFiles(ctx context.Context, p *location.Location, of remote.Question, no
 		x.Found = indexer.Discover(p.Agents, p.Roots, p.Archive)
 	default:
 		var res *indexer.Result
-		res, err = updateToRead(ctx, p, nil)
+		res, err = updateToRead(ctx, p, false)
 		x.Reader, x.Found, x.Memory = res.Reader, res.Found, res.InMemory
 		if res.Rebuilt != "" && err == nil {
 			p.App.Warn("%s: it was rebuilt", res.Rebuilt)
@@ -288,53 +278,4 @@ func StateOf(r *index.Reader) search.IndexState {
 		return search.IndexState{}
 	}
 	return search.StateOf(r)
-}
-
-// speculation is a question that is answered before it is known whether the index is up
-// to date. If it is not, the caller discards the answer and asks again.
-type speculation struct {
-	question func(context.Context, *index.Reader) error // nil for none
-
-	cancel   context.CancelFunc // nil before begin
-	done     chan struct{}
-	err      error
-	panicked any
-	stopped  bool // the answer is discarded
-}
-
-// begin starts answering from a generation; stop must be called before that is closed.
-func (e *speculation) begin(ctx context.Context, r *index.Reader) (stop func()) {
-	if e.question == nil {
-		return e.stop
-	}
-	ctx, e.cancel = context.WithCancel(ctx)
-	e.done, e.stopped, e.panicked = make(chan struct{}), false, nil
-	go func() {
-		defer close(e.done)
-		defer func() { e.panicked = recover() }() // wait panics with it
-		e.err = e.question(ctx, r)
-	}()
-	return e.stop
-}
-
-// stop discards the answer and waits until the generation is no longer in use.
-func (e *speculation) stop() {
-	if e.cancel != nil && !e.stopped {
-		e.stopped = true
-		e.cancel()
-		<-e.done
-	}
-}
-
-// wait waits for the answer and reports whether it is valid.
-func (e *speculation) wait() (asked bool, err error) {
-	if e.cancel == nil || e.stopped {
-		return false, nil
-	}
-	<-e.done
-	e.cancel()
-	if e.panicked != nil {
-		panic(e.panicked)
-	}
-	return true, e.err
 }

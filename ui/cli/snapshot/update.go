@@ -29,15 +29,15 @@ func Options(p *location.Location) indexer.Options {
 
 // updateToRead updates the index for a command that answers from it. If little is pending,
 // it is indexed in memory and committed after the answer. If the command then finds the
-// index damaged, Run rebuilds it. opened may be nil; see indexer.Options.
-func updateToRead(ctx context.Context, p *location.Location, opened func(*index.Reader) func()) (*indexer.Result, error) {
+// index damaged, Run rebuilds it. Commands that read the files themselves while there is no
+// index do not wait for the first one.
+func updateToRead(ctx context.Context, p *location.Location, wait bool) (*indexer.Result, error) {
 	a := p.App
 	opt := Options(p)
 	opt.Yield, opt.Memory = true, true
 	later := opt
-	opt.Rebuild, opt.Opened = a.Rebuild, opened
-	opt.Trust = opened != nil // grep needs the list of the files
-	opt.Await = opened != nil // and reads them itself while there is no index
+	opt.Rebuild, opt.Await = a.Rebuild, wait
+	opt.Trust = wait // grep needs the list of the files
 	res, err := Update(ctx, a, opt)
 	a.MayRebuild = true
 	a.Afterwards = func(ctx context.Context) error {
