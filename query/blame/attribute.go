@@ -76,7 +76,7 @@ func (x *attribution) readNamed(name string) error {
 		if err := x.collector.named(names[0]); err != nil {
 			return err
 		}
-		for _, c := range x.changes {
+		for _, c := range x.ordered() {
 			if c.effect != nil && c.effect.From != "" && x.named[path.Base(c.path)] {
 				names = append(names, path.Base(c.effect.From))
 			}
@@ -129,9 +129,9 @@ func (x *attribution) doubtful() []int {
 
 // Lines without an origin are looked up by their words.
 const (
-	mostLookups = 30 // lines of a kind
-	mostWords   = 5  // of a line
-	fewCalls    = 40 // with the words, in a segment: more than these tell nothing
+	mostLookups = 30  // lines of a kind
+	mostWords   = 5   // of a line
+	fewCalls    = 100 // with the words: more than these tell nothing
 )
 
 // readLike reads the calls that have lines without an origin, and then those that name the files
@@ -146,10 +146,13 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 			lists = append(lists, words)
 		}
 	}
-	found, err := x.candidates(session.KindCall, fewCalls, lists...)
+	found, _, err := x.candidates(session.KindCall, fewCalls, lists...)
+	if err == nil {
+		err = x.collector.open()
+	}
 	if err == nil {
 		found = slices.DeleteFunc(found, func(p candidate) bool { return x.read[p.place] })
-		err = x.readAll(cover(found), nil)
+		err = x.readAll(x.cover(found))
 	}
 	if err != nil {
 		return false, err
@@ -185,9 +188,15 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 // enoughWith is how many of the candidates that have a line are read, as far as there are.
 const enoughWith = 2
 
-// cover returns candidates that have most lists, until each list is in enough of them.
-func cover(list []candidate) (chosen []candidate) {
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.file, a.file), cmp.Compare(b.offset, a.offset)) })
+// cover returns candidates that have most lists, until each list is in enough of them: those of the
+// latest sessions first.
+func (x *attribution) cover(list []candidate) map[place][]string {
+	chosen := make(map[place][]string)
+	list = slices.DeleteFunc(list, func(p candidate) bool { return x.files[p.file] == nil })
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		s, t := x.files[a.file], x.files[b.file]
+		return cmp.Or(t.Newest.Compare(s.Newest), cmp.Compare(s.Path, t.Path), cmp.Compare(b.offset, a.offset))
+	})
 	for range enoughWith {
 		for left := ^uint64(0); len(list) > 0; {
 			at, most := 0, 0
@@ -200,7 +209,7 @@ func cover(list []candidate) (chosen []candidate) {
 				break
 			}
 			left &^= list[at].lists
-			chosen = append(chosen, list[at])
+			chosen[list[at].place] = nil
 			list = slices.Delete(list, at, at+1)
 		}
 	}

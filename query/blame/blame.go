@@ -138,7 +138,9 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 }
 
 func newCollector(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source) *collector {
-	return &collector{ctx: ctx, reader: r, adapter: a, src: src, read: make(map[place]bool), looks: make(map[uint32][]look)}
+	c := &collector{ctx: ctx, reader: r, adapter: a, src: src, most: mostCalls, read: make(map[place]bool), looks: make(map[uint32][]look)}
+	c.keep = c.collect
+	return c
 }
 
 // warnings say what an answer lacks.

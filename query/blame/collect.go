@@ -51,17 +51,20 @@ type collector struct {
 	reader  *index.Reader
 	adapter adapter.Adapter
 	src     entry.Source
+	most    int                                                         // calls that are read at a time, of the latest sessions; 0: all
+	due     func(s *session.Summary, n *session.Node, name string) bool // the calls of an entry that names a file count
+	keep    func(p place, list []*change, names []string)               // takes what the calls of an entry changed; several goroutines call it
 
 	facts *record.FactSet
 	files map[uint32]*session.Summary
-	read  map[place]bool // calls that were read
+	read  map[place]bool // whose changes are kept
 
 	mu      sync.Mutex
 	changes []*change
 	looks   map[uint32][]look // by session, in the order of the file
 	unread  int               // sessions that cannot be read
 	reason  error
-	leftOut int // calls beyond mostCalls
+	leftOut int // calls beyond the most
 }
 
 // A look is a call that names a file and may have printed it.
@@ -71,6 +74,10 @@ type look struct{ call, result int64 }
 type place struct {
 	file   uint32
 	offset int64
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.offset, q.offset))
 }
 
 // mostCalls is how many calls are read for one question.
@@ -83,19 +90,19 @@ type candidate struct {
 }
 
 // candidates returns the entries that have a part of a kind with all terms of one of the lists, 64 at
-// most. If a segment has more than most for a list, it has none.
-func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) ([]candidate, error) {
-	var mu sync.Mutex
-	var found []candidate
-	err := docset.EachSegment(c.reader.Segments(), func(_ int, seg *segment.Segment) error {
+// most. A list that more than most documents have counts as one that none has; over says that there is one.
+func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (found []candidate, over bool, err error) {
+	segments := c.reader.Segments()
+	docs := make([][]*roaring.Bitmap, len(segments)) // by list
+	err = docset.EachSegment(segments, func(number int, seg *segment.Segment) error {
 		of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
 		if err != nil {
 			return err
 		}
-		byTerm, by := make(map[string]*roaring.Bitmap), make(map[uint32]uint64) // documents
-		for i, terms := range lists {
-			docs := of
-			for k := 0; k < len(terms) && !docs.IsEmpty(); k++ {
+		byTerm := make(map[string]*roaring.Bitmap)
+		for _, terms := range lists {
+			list := of
+			for k := 0; k < len(terms) && !list.IsEmpty(); k++ {
 				with := byTerm[terms[k]]
 				if with == nil {
 					if with, err = seg.Bitmap(segment.FieldText, []byte(terms[k])); err != nil {
@@ -103,26 +110,40 @@ func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (
 					}
 					byTerm[terms[k]] = with
 				}
-				docs = roaring.And(docs, with)
+				list = roaring.And(list, with)
 			}
-			if most == 0 || docs.GetCardinality() <= uint64(most) {
-				for it := docs.Iterator(); it.HasNext(); {
-					by[it.Next()] |= 1 << i
-				}
-			}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for doc, lists := range by {
-			id, err := seg.ID(doc)
-			if err != nil {
-				return err
-			}
-			found = append(found, candidate{place{id.File, id.Offset}, lists})
+			docs[number] = append(docs[number], list)
 		}
 		return c.ctx.Err()
 	})
-	return found, err
+	if err != nil {
+		return nil, false, err
+	}
+	for number, seg := range segments {
+		by := make(map[uint32]uint64) // documents
+		for i := range lists {
+			total := uint64(0)
+			for _, d := range docs {
+				total += d[i].GetCardinality()
+			}
+			if most > 0 && total > uint64(most) {
+				over = true
+				continue
+			}
+			for it := docs[number][i].Iterator(); it.HasNext(); {
+				by[it.Next()] |= 1 << i
+			}
+		}
+		for doc, lists := range by {
+			id, err := seg.ID(doc)
+			if err != nil {
+				return nil, false, err
+			}
+			found = append(found, candidate{place{id.File, id.Offset}, lists})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.compare(b.place), cmp.Compare(a.lists, b.lists)) })
+	return found, over, c.ctx.Err()
 }
 
 // terms returns the terms of a text, without those of parts of identifiers.
@@ -136,17 +157,31 @@ func terms(text string) (list []string) {
 	return list
 }
 
-// named reads the calls that have the name of a file in their arguments.
-func (c *collector) named(name string) error {
-	words := terms(name)
-	if len(words) == 0 {
-		return nil
+// named reads the calls that have one of some names of files in their arguments.
+func (c *collector) named(names ...string) error {
+	by := make(map[place][]string)
+	for chunk := range slices.Chunk(names, 64) {
+		var lists [][]string
+		chunk = slices.DeleteFunc(slices.Clone(chunk), func(name string) bool {
+			words := terms(name)
+			if len(words) > 0 {
+				lists = append(lists, words)
+			}
+			return len(words) == 0
+		})
+		list, _, err := c.candidates(session.KindCall, 0, lists...)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			for i, name := range chunk {
+				if p.lists>>i&1 == 1 && !slices.Contains(by[p.place], name) { // another part of the entry may have named it
+					by[p.place] = append(by[p.place], name)
+				}
+			}
+		}
 	}
-	list, err := c.candidates(session.KindCall, 0, words)
-	if err != nil {
-		return err
-	}
-	return c.readAll(list, []byte(name))
+	return c.readAll(by)
 }
 
 // open loads what is known of all sessions.
@@ -165,13 +200,8 @@ func (c *collector) open() (err error) {
 	return nil
 }
 
-// readAll reads calls that were not read before, those whose bytes have the text if it is not empty.
-func (c *collector) readAll(list []candidate, with []byte) error {
-	list = slices.DeleteFunc(list, func(p candidate) bool {
-		read := c.read[p.place]
-		c.read[p.place] = true
-		return read
-	})
+// readAll reads calls: those whose bytes have one of the names that are given for them, if any are.
+func (c *collector) readAll(list map[place][]string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -179,7 +209,7 @@ func (c *collector) readAll(list []candidate, with []byte) error {
 		return err
 	}
 	byFile := make(map[uint32][]int64)
-	for _, p := range list {
+	for p := range list {
 		if s := c.files[p.file]; s != nil && !s.Notes {
 			byFile[p.file] = append(byFile[p.file], p.offset)
 		}
@@ -193,16 +223,16 @@ func (c *collector) readAll(list []candidate, with []byte) error {
 	})
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	left := mostCalls
+	left := c.most
 	for _, s := range files {
 		offsets := byFile[s.File]
-		if left -= len(offsets); left < 0 {
+		if left -= len(offsets); left < 0 && c.most > 0 {
 			c.leftOut += len(offsets)
 			continue
 		}
 		g.Go(func() error {
 			slices.Sort(offsets)
-			err := c.readSession(s, offsets, with)
+			err := c.readSession(s, offsets, list)
 			if err != nil && c.ctx.Err() == nil && !errors.Is(err, index.ErrDamaged) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
@@ -250,19 +280,22 @@ func (c *collector) outcomes(file uint32) (all map[int64]map[int]outcome, looks 
 	return all, looks, nil
 }
 
-// readSession reads calls of a session.
-func (c *collector) readSession(s *session.Summary, offsets []int64, with []byte) error {
+// readSession reads calls of a session, which have these names.
+func (c *collector) readSession(s *session.Summary, offsets []int64, names map[place][]string) error {
 	made, looks, err := c.outcomes(s.File)
 	if err != nil {
 		return err
 	}
-	if len(with) > 0 {
-		looks = slices.DeleteFunc(looks, func(l look) bool { _, ok := slices.BinarySearch(offsets, l.call); return !ok })
-		c.mu.Lock()
-		c.looks[s.File] = append(c.looks[s.File], looks...)
-		c.mu.Unlock()
-	}
-	offsets = slices.DeleteFunc(slices.Compact(offsets), func(at int64) bool { return made[at] == nil })
+	looks = slices.DeleteFunc(looks, func(l look) bool {
+		_, ok := slices.BinarySearch(offsets, l.call)
+		return !ok || len(names[place{s.File, l.call}]) == 0
+	})
+	c.mu.Lock()
+	looks = append(looks, c.looks[s.File]...) // of other names
+	slices.SortFunc(looks, func(a, b look) int { return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.result, b.result)) })
+	c.looks[s.File] = slices.Compact(looks)
+	c.mu.Unlock()
+	offsets = slices.DeleteFunc(offsets, func(at int64) bool { return made[at] == nil })
 	if len(offsets) == 0 {
 		return nil
 	}
@@ -283,29 +316,48 @@ func (c *collector) readSession(s *session.Summary, offsets []int64, with []byte
 		if !ok {
 			continue
 		}
+		p := place{s.File, at}
+		all := names[p]
+		due := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return c.due != nil && !c.due(s, &n.Node, name) })
+		if len(due) == 0 && len(all) > 0 {
+			continue
+		}
 		ref := entry.RefOf(&n.Node, n.Context)
-		if data, err := r.JSON(ref); err != nil {
+		data, err := r.JSON(ref)
+		if err != nil {
 			return err
-		} else if !bytes.Contains(data, with) {
+		}
+		due = slices.DeleteFunc(due, func(name string) bool { return !bytes.Contains(data, []byte(name)) })
+		if len(due) == 0 && len(all) > 0 {
 			continue
 		}
 		n.Node.ID = strings.Clone(n.Node.ID)
 		var list []*change
-		err := r.View(ref, entry.Identity{ID: n.ID}, func(e *session.Entry, v *session.View) {
-			list = c.changesOf(s, &n.Node, e, v, made[at], string(with))
+		err = r.View(ref, entry.Identity{ID: n.ID}, func(e *session.Entry, v *session.View) {
+			list = c.changesOf(s, &n.Node, e, v, made[at], due)
 		})
 		if err != nil {
 			return err
 		}
-		c.mu.Lock()
-		c.changes = append(c.changes, list...)
-		c.mu.Unlock()
+		c.keep(p, list, due)
 	}
 	return nil
 }
 
+// collect keeps changes, each once: of an entry that was read for another name, it keeps only what
+// that name could not tell.
+func (c *collector) collect(p place, list []*change, _ []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read[p] {
+		list = slices.DeleteFunc(list, func(x *change) bool { return x.mentions == nil })
+	}
+	c.read[p] = true
+	c.changes = append(c.changes, list...)
+}
+
 // changesOf returns what the calls of an entry did to files.
-func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.Entry, v *session.View, made map[int]outcome, name string) (list []*change) {
+func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.Entry, v *session.View, made map[int]outcome, names []string) (list []*change) {
 	var facts []session.EntryCall
 	if e.Facts != nil {
 		facts = e.Facts.Calls
@@ -330,7 +382,7 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 			dir = shellcmd.Resolve(f.Dir, cwd)
 		}
 		by := origin{session: s, node: *n, copy: e.Copy, part: f.Part, tool: strings.Clone(call.Tool), time: s.TimeOf(n).UnixMilli()}
-		for _, x := range changesBy(call, dir, name) {
+		for _, x := range changesBy(call, dir, names...) {
 			own := by
 			own.path, own.change, x.by = x.path, x, &own
 			at := n.Offset
@@ -345,8 +397,8 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 }
 
 // changesBy returns what a call did to files, with copies of all texts. Of a command whose effects
-// are not known, the lines may be those of the named file.
-func changesBy(call *session.Call, dir, name string) (list []*change) {
+// are not known, the lines may be those of the files with these names.
+func changesBy(call *session.Call, dir string, names ...string) (list []*change) {
 	add := func(f *diff.File, name string) *change {
 		x := &change{path: shellcmd.Resolve(name, dir), name: name, file: f}
 		list = append(list, x)
@@ -382,9 +434,14 @@ func changesBy(call *session.Call, dir, name string) (list []*change) {
 			add(&f, f.Path).name = ""
 		}
 	}
-	if at := strings.Index(command, name); name != "" && at >= 0 && len(effects) == 0 && strings.Contains(command, "\n") {
-		from := strings.LastIndexAny(command[:at], " \t\n'\"`=<>()") + 1
-		list = append(list, &change{path: shellcmd.Resolve(command[from:at+len(name)], dir), mentions: splitLines(command)})
+	if len(effects) > 0 || !strings.Contains(command, "\n") {
+		return list
+	}
+	for _, name := range names {
+		if at := strings.Index(command, name); at >= 0 {
+			from := strings.LastIndexAny(command[:at], " \t\n'\"`=<>()") + 1
+			list = append(list, &change{path: shellcmd.Resolve(command[from:at+len(name)], dir), mentions: splitLines(command)})
+		}
 	}
 	return list
 }
@@ -450,21 +507,28 @@ const mostResult = 4 << 20
 // ordered returns the changes in the order of time, each once: forks have copies of calls.
 func (c *collector) ordered() []*change {
 	slices.SortStableFunc(c.changes, func(a, b *change) int { return a.by.compare(b.by) })
+	return slices.DeleteFunc(slices.Clone(c.changes), repeated(func(x *change) (*origin, string) { return x.by, x.path }))
+}
+
+// repeated returns a function that reports whether an element, which has an origin and a path, is a copy
+// of an earlier one in another session, or elsewhere in the same one.
+func repeated[T any](of func(T) (*origin, string)) func(T) bool {
 	type identity struct {
 		copy uint64
 		part int
 		path string
 	}
 	seen := make(map[identity]*origin)
-	return slices.DeleteFunc(slices.Clone(c.changes), func(x *change) bool {
-		if x.by.copy == 0 {
+	return func(x T) bool {
+		by, name := of(x)
+		if by.copy == 0 {
 			return false
 		}
-		id := identity{x.by.copy, x.by.part, path.Base(x.path)}
+		id := identity{by.copy, by.part, path.Base(name)}
 		first, ok := seen[id]
 		if !ok {
-			seen[id] = x.by
+			seen[id] = by
 		}
-		return ok && (first.session != x.by.session || first.node.Offset != x.by.node.Offset)
-	})
+		return ok && (first.session != by.session || first.node.Offset != by.node.Offset)
+	}
 }

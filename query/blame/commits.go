@@ -1,7 +1,10 @@
 package blame
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -10,6 +13,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -23,6 +28,7 @@ type Commit struct {
 	Subject string
 	Time    time.Time
 	Added   map[string][]string // lines, by the path in the repository
+	Unread  bool                // Added lacks lines
 }
 
 // CommitRequest asks which sessions made commits.
@@ -38,8 +44,9 @@ type CommitRequest struct {
 
 // The ways in which a commit, or a pull request, is that of a session.
 const (
-	ByHash = "hash" // the session printed that git made it
-	ByText = "text" // the session wrote its lines before
+	ByHash = "hash"   // the session printed that git made it
+	ByText = "text"   // the session wrote its lines before
+	Unread = "unread" // nobody knows: no session printed its hash, and its lines could not be compared
 )
 
 // CommitRow is a commit, with the session that made it.
@@ -49,7 +56,7 @@ type CommitRow struct {
 	Pull      string       `json:"pull,omitempty"`
 	Subject   string       `json:"subject,omitempty"`
 	Committed session.Time `json:"committed,omitzero"`
-	Match     string       `json:"match"`           // hash, text or none
+	Match     string       `json:"match"`           // hash, text, none or unread
 	Share     float64      `json:"share,omitempty"` // of its lines that the session wrote, if it is found by them
 	*Origin
 	Cost   float64 `json:"cost,omitempty"` // of the whole session
@@ -58,30 +65,37 @@ type CommitRow struct {
 
 // CommitResponse is the answer to a CommitRequest, in its order.
 type CommitResponse struct {
-	Rows  []CommitRow
-	Found int
+	Rows   []CommitRow
+	Found  int
+	Unread []string // hashes
 	search.About
 }
 
-// Commits answers which sessions made commits.
+// Commits answers which sessions made commits. The answer for a commit does not depend on which others
+// are asked for.
 func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req CommitRequest) (*CommitResponse, error) {
-	x := &committed{collector: newCollector(ctx, r, a, src), filter: req.Spec.Compile(), names: make(map[string]bool)}
+	x := &committed{collector: newCollector(ctx, r, a, src), filter: req.Spec.Compile(), changed: make(map[string]*changed)}
+	x.most, x.due, x.keep = 0, x.isDue, x.take
 	if err := x.open(); err != nil {
 		return nil, err
 	}
 	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
 	defer e.entries.Use(nil)
 	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
-	add := func(row CommitRow, by *origin) (err error) {
+	add := func(row CommitRow, by *origin, unread bool) (err error) {
 		row.Type = "commit"
-		if by == nil {
-			row.Match, row.Share = None, 0
-		} else {
+		switch {
+		case by != nil:
 			resp.Found++
 			if row.Origin, err = e.origin(by, req.Resume); err != nil {
 				return err
 			}
 			row.Cost, row.Tokens = by.session.UsedCost, by.session.UsedTokens
+		case unread:
+			row.Match, row.Share = Unread, 0
+			resp.Unread = append(resp.Unread, cmp.Or(row.Hash, "#"+row.Pull))
+		default:
+			row.Match, row.Share = None, 0
 		}
 		if req.Redact {
 			row.Subject = redact.Text(row.Subject)
@@ -90,37 +104,77 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 		return ctx.Err()
 	}
 	if req.Pull != "" {
-		by, err := x.printed([]string{"pull", req.Pull}, regexp.MustCompile(`/(?:pull|merge_requests)/`+regexp.QuoteMeta(req.Pull)+`(?:\D|$)`))
+		by, over, err := x.printed([]string{"pull", req.Pull}, regexp.MustCompile(`/(?:pull|merge_requests)/`+regexp.QuoteMeta(req.Pull)+`(?:\D|$)`))
 		if err == nil {
-			err = add(CommitRow{Pull: req.Pull, Match: ByHash}, by)
+			err = add(CommitRow{Pull: req.Pull, Match: ByHash}, by, over)
 		}
-		resp.Warnings = x.warnings()
+		resp.Warnings = append(x.warnings(), resp.unread()...)
 		return resp, err
+	}
+	byHash := make([]*origin, len(req.Commits))
+	for i := range req.Commits {
+		var err error
+		if byHash[i], err = x.byHash(req.Commits[i].Hash); err != nil {
+			return nil, err
+		}
+		if byHash[i] == nil {
+			x.ask(&req.Commits[i])
+		}
+	}
+	if err := x.named(slices.Sorted(maps.Keys(x.changed))...); err != nil {
+		return nil, err
 	}
 	for i := range req.Commits {
 		c := &req.Commits[i]
 		row := CommitRow{Hash: c.Hash, Subject: c.Subject, Committed: session.Time{Time: c.Time}, Match: ByHash}
-		by, err := x.byHash(c.Hash)
-		if err == nil && by == nil {
+		by := byHash[i]
+		if by == nil {
 			row.Match = ByText
-			by, row.Share, err = x.byText(c)
+			by, row.Share = x.byText(c)
 		}
-		if err == nil {
-			err = add(row, by)
-		}
-		if err != nil {
+		if err := add(row, by, c.Unread); err != nil {
 			return nil, err
 		}
 	}
-	resp.Warnings = x.warnings()
+	resp.Warnings = append(x.warnings(), resp.unread()...)
 	return resp, nil
 }
+
+// unread says which commits were not looked at in full.
+func (r *CommitResponse) unread() []string {
+	if len(r.Unread) == 0 {
+		return nil
+	}
+	names := lists.Map(r.Unread[:min(len(r.Unread), mostNamed)], func(hash string) string { return hash[:min(len(hash), 8)] })
+	more := ""
+	if len(r.Unread) > len(names) {
+		more = ", …"
+	}
+	return []string{fmt.Sprintf("not compared with all sessions: %s, which may be by a session: %s%s", human.Plural(len(r.Unread), "commit", "commits"), strings.Join(names, ", "), more)}
+}
+
+// mostNamed is how many commits a warning names.
+const mostNamed = 10
 
 // committed finds the sessions of commits.
 type committed struct {
 	*collector
-	filter *filter.Filter
-	names  map[string]bool // of files whose calls were read
+	filter  *filter.Filter
+	changed map[string]*changed // by the name of the file
+}
+
+// changed is what commits and calls changed in the files with a name.
+type changed struct {
+	lines map[string]int // that commits added, numbered, by their keys
+	times []time.Time    // of the commits
+	wrote []written
+}
+
+// written is lines of commits that a call wrote.
+type written struct {
+	by    *origin
+	path  string
+	lines []int
 }
 
 // Git prints this many characters of a hash; more, if fewer are not unique.
@@ -130,21 +184,21 @@ const shortHash, longHash = 7, 12
 func (x *committed) byHash(hash string) (*origin, error) {
 	for n := shortHash; n <= min(longHash, len(hash)); n++ {
 		made := regexp.MustCompile(`(?m)^\W*\[[^\]\n]+ ` + regexp.QuoteMeta(hash[:n]) + `\] `)
-		if by, err := x.printed([]string{hash[:n]}, made); by != nil || err != nil {
+		if by, _, err := x.printed([]string{hash[:n]}, made); by != nil || err != nil {
 			return by, err
 		}
 	}
 	return nil, nil
 }
 
-// mostResults is how many results with the terms are read in a segment.
-const mostResults = 400
+// mostResults is how many results with the terms are read.
+const mostResults = 4000
 
-// printed returns the first call whose result matches.
-func (x *committed) printed(terms []string, want *regexp.Regexp) (first *origin, err error) {
-	places, err := x.candidates(session.KindResult, mostResults, terms)
+// printed returns the first call whose result matches; over says that too many results have the terms.
+func (x *committed) printed(terms []string, want *regexp.Regexp) (first *origin, over bool, err error) {
+	places, over, err := x.candidates(session.KindResult, mostResults, terms)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, p := range places {
 		s := x.files[p.file]
@@ -160,13 +214,13 @@ func (x *committed) printed(terms []string, want *regexp.Regexp) (first *origin,
 		}
 		by, err := x.callOf(s, p.offset)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if by != nil && x.filter.Time(by.time) && (first == nil || by.compare(first) < 0) {
 			first = by
 		}
 	}
-	return first, x.ctx.Err()
+	return first, over, x.ctx.Err()
 }
 
 // callOf returns the call with a result.
@@ -191,46 +245,99 @@ func (x *committed) callOf(s *session.Summary, result int64) (by *origin, err er
 const (
 	longBefore = 14 * 24 * time.Hour
 	shortAfter = time.Hour // of clocks that differ
-	mostFiles  = 60        // whose calls are read for one question
 	enoughText = 0.3       // of the lines of a commit
 )
 
-// byText returns the last call of the session that wrote most of the lines of a commit before it,
-// and which share that is.
-func (x *committed) byText(c *Commit) (best *origin, share float64, err error) {
-	wanted := make(map[string]string) // path by line
+// ask has the calls read that may have written the lines of a commit.
+func (x *committed) ask(c *Commit) {
 	for name, lines := range c.Added {
 		base := path.Base(name)
-		if !x.names[base] {
-			if len(x.names) >= mostFiles {
-				continue
-			}
-			x.names[base] = true
-			if err := x.named(base); err != nil {
-				return nil, 0, err
-			}
+		f := x.changed[base]
+		if f == nil {
+			f = &changed{lines: make(map[string]int)}
+			x.changed[base] = f
 		}
 		for _, l := range lines {
+			if key := squeezed(l); tells(l) && f.lines[key] == 0 {
+				f.lines[key] = len(f.lines) + 1
+			}
+		}
+		f.times = append(f.times, c.Time)
+	}
+}
+
+// isBefore reports whether a time is soon enough before a commit.
+func isBefore(at, commit time.Time) bool {
+	return !at.Before(commit.Add(-longBefore)) && !at.After(commit.Add(shortAfter))
+}
+
+// isDue reports whether an entry may be of a commit that changed a file with a name.
+func (x *committed) isDue(s *session.Summary, n *session.Node, name string) bool {
+	at := s.TimeOf(n)
+	return x.filter.Session(s) && x.filter.Time(at.UnixMilli()) && slices.ContainsFunc(x.changed[name].times, func(t time.Time) bool { return isBefore(at, t) })
+}
+
+// take keeps the lines of commits that calls wrote in files with these names.
+func (x *committed) take(_ place, list []*change, names []string) {
+	for _, c := range list {
+		base := path.Base(c.path)
+		if !slices.Contains(names, base) {
+			continue
+		}
+		w := written{by: c.by, path: c.path}
+		for _, l := range c.lines() {
+			if n := x.changed[base].lines[squeezed(l)]; n > 0 {
+				w.lines = append(w.lines, n)
+			}
+		}
+		if len(w.lines) == 0 {
+			continue
+		}
+		w.by.change = nil // its text
+		x.mu.Lock()
+		x.changed[base].wrote = append(x.changed[base].wrote, w)
+		x.mu.Unlock()
+	}
+}
+
+// byText returns the last call of the session that wrote most of the lines of a commit before it,
+// and which share that is.
+func (x *committed) byText(c *Commit) (best *origin, share float64) {
+	type place struct { // of a line, however often the file has it
+		name string
+		line int
+	}
+	wanted, names := make(map[place]bool), make(map[string][]string) // names by the last part
+	for name, lines := range c.Added {
+		base := path.Base(name)
+		names[base] = append(names[base], name)
+		for _, l := range lines {
 			if tells(l) {
-				wanted[squeezed(l)] = name
+				wanted[place{name, x.changed[base].lines[squeezed(l)]}] = true
 			}
 		}
 	}
-	wrote, last := make(map[*session.Summary]map[string]bool), make(map[*session.Summary]*origin)
-	for _, ch := range x.ordered() {
-		at, s := time.UnixMilli(ch.by.time), ch.by.session
-		if at.Before(c.Time.Add(-longBefore)) || at.After(c.Time.Add(shortAfter)) || !x.filter.Session(s) || !x.filter.Time(ch.by.time) {
-			continue
-		}
-		for _, l := range ch.lines() {
-			key := squeezed(l)
-			if name := wanted[key]; name == "" || ch.path != name && !strings.HasSuffix(ch.path, "/"+name) {
+	var list []written
+	for base := range names {
+		list = append(list, slices.DeleteFunc(slices.Clone(x.changed[base].wrote), func(w written) bool { return !isBefore(time.UnixMilli(w.by.time), c.Time) })...)
+	}
+	slices.SortFunc(list, func(a, b written) int { return cmp.Or(a.by.compare(b.by), cmp.Compare(a.path, b.path)) })
+	list = slices.DeleteFunc(list, repeated(func(w written) (*origin, string) { return w.by, w.path }))
+	wrote, last := make(map[*session.Summary]map[place]bool), make(map[*session.Summary]*origin)
+	for _, w := range list {
+		s := w.by.session
+		for _, name := range names[path.Base(w.path)] {
+			if w.path != name && !strings.HasSuffix(w.path, "/"+name) {
 				continue
 			}
-			if wrote[s] == nil {
-				wrote[s] = make(map[string]bool)
+			for _, n := range w.lines {
+				if at := (place{name, n}); wanted[at] {
+					if wrote[s] == nil {
+						wrote[s] = make(map[place]bool)
+					}
+					wrote[s][at], last[s] = true, w.by
+				}
 			}
-			wrote[s][key], last[s] = true, ch.by
 		}
 	}
 	for s, by := range last {
@@ -239,5 +346,5 @@ func (x *committed) byText(c *Commit) (best *origin, share float64, err error) {
 			best, share = by, n
 		}
 	}
-	return best, share, nil
+	return best, share
 }

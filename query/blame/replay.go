@@ -113,7 +113,9 @@ func (r *replay) adopt(h *history) {
 
 // move renames a file, or all below a directory. It is still known what was at the old path.
 func (r *replay) move(from, to string) {
-	for path, h := range maps.Clone(r.files) {
+	files := maps.Clone(r.files)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		h := files[path]
 		rest, ok := strings.CutPrefix(path, from)
 		if !ok || rest != "" && rest[0] != '/' || len(h.blocks) == 0 && len(h.gone) > 0 {
 			continue

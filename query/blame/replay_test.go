@@ -32,7 +32,7 @@ func play(changes ...*change) (list []string) {
 }
 
 func calledEdit(edits ...session.Edit) *change {
-	return changesBy(&session.Call{Edits: edits}, "/p", "")[0]
+	return changesBy(&session.Call{Edits: edits}, "/p")[0]
 }
 
 func wrote(lines ...string) *change {
@@ -44,7 +44,7 @@ func edited(before, after string) *change {
 }
 
 func patched(patch string) *change {
-	return changesBy(&session.Call{Diff: []byte("*** Begin Patch\n*** Update File: f\n" + patch + "*** End Patch\n")}, "/p", "")[0]
+	return changesBy(&session.Call{Diff: []byte("*** Begin Patch\n*** Update File: f\n" + patch + "*** End Patch\n")}, "/p")[0]
 }
 
 func ran(command string) *change {

@@ -245,11 +245,15 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	}
 	defer x.Close()
 
+	x.State.Complete = x.State.Complete && len(res.Unread) == 0
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
 	q.Out.Layout.Know(x.Reader)
 	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command}); err != nil {
 		return err
+	}
+	if len(res.Unread) > 0 { // a warning says so
+		return asking.Outcome(res.Found > 0, false)
 	}
 	return asking.Finish(x, res.Found > 0, 0, func() {
 		if len(res.Rows) == 0 {
@@ -260,10 +264,11 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	})
 }
 
-// What is kept of the lines of all commits, and the longest line that is kept, in bytes.
+// What is kept of the lines of a commit, and of all commits, and the longest line that is kept, in bytes.
 const (
-	mostAdded = 16 << 20
-	mostLine  = 64 << 10
+	mostAdded    = 16 << 20
+	mostAddedAll = 48 << 20
+	mostLine     = 64 << 10
 )
 
 // git runs the git program in a directory, and has what it prints read. No argument of the user's is
@@ -357,11 +362,18 @@ func commitsBefore(ctx context.Context, a *app.App, dir, hash, path string, most
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	err = git(ctx, a, dir, hashes.String(), func(r *bufio.Reader) { readPatches(r, list) },
+	var last *blame.Commit
+	err = git(ctx, a, dir, hashes.String(), func(r *bufio.Reader) { last = readPatches(r, list, mostAdded, mostAddedAll) },
 		"diff-tree", "--stdin", "--root", "-r", "--patch", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/")
 	if e, ok := errors.AsType[*gitError](err); ok {
 		a.Warn("git cannot say what some of the commits changed: %s", e.message)
 		err = nil
+		for i := len(list) - 1; i >= 0; i-- {
+			list[i].Unread = true
+			if &list[i] == last {
+				break
+			}
+		}
 	}
 	return list, err
 }
@@ -377,15 +389,29 @@ func nextLine(r *bufio.Reader) (line string, more bool) {
 	return line, more
 }
 
-// readPatches reads the lines that commits add. How many lines there are in a hunk stands above it,
-// so a line may look like anything.
-func readPatches(r *bufio.Reader, list []blame.Commit) {
+// readPatches reads the lines that commits add, and returns the last commit that it came to. How many
+// lines there are in a hunk stands above it, so a line may look like anything. Of a commit with more
+// than most bytes it keeps the beginning; when all commits have more than mostAll, nothing of the others.
+func readPatches(r *bufio.Reader, list []blame.Commit, most, mostAll int) (last *blame.Commit) {
 	byHash := make(map[string]*blame.Commit, len(list))
 	for i := range list {
 		byHash[list[i].Hash] = &list[i]
 	}
-	var c *blame.Commit
-	file, left := "", mostAdded
+	file, size, all := "", 0, 0
+	add := func(text string) {
+		if last == nil || last.Unread {
+			return
+		}
+		size += len(text)
+		if all += len(text); size > most || all > mostAll {
+			last.Unread = true
+		}
+		if all > mostAll { // which is known of every commit only if it is asked for alone
+			last.Added = nil
+		} else if !last.Unread {
+			last.Added[file] = append(last.Added[file], text)
+		}
+	}
 	for line, more := nextLine(r); more; line, more = nextLine(r) {
 		switch {
 		case strings.HasPrefix(line, "+++ "):
@@ -393,25 +419,24 @@ func readPatches(r *bufio.Reader, list []blame.Commit) {
 		case strings.HasPrefix(line, "@@ "):
 			for before, after := hunkSize(line); before+after > 0; {
 				if line, more = nextLine(r); !more {
-					return
+					return last
 				}
 				switch {
 				case strings.HasPrefix(line, "-"):
 					before--
 				case strings.HasPrefix(line, "+"):
 					after--
-					if left -= len(line); left > 0 && c != nil {
-						c.Added[file] = append(c.Added[file], line[1:])
-					}
+					add(line[1:])
 				case strings.HasPrefix(line, " "):
 					before, after = before-1, after-1
 				}
 			}
 		case byHash[line] != nil:
-			c = byHash[line]
-			c.Added = make(map[string][]string)
+			last, size = byHash[line], 0
+			last.Added = make(map[string][]string)
 		}
 	}
+	return last
 }
 
 // hunkSize returns how many lines a hunk has on both sides: "@@ -1,2 +3 @@" has 2 and 1.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -269,6 +270,35 @@ func TestKindsOfRepositories(t *testing.T) {
 	for name, wanted := range map[string]string{"gone.go": "", "plain.go": "moved, with a submodule\nodd \x01 text\nthe first\n", "src/../moved.go": "moved, with a submodule\n"} {
 		if list, warned := c.log(t, name); subjects(list) != wanted || warned != "" {
 			t.Errorf("log %s: %q, %s", name, list, warned)
+		}
+	}
+}
+
+// Lines beyond what is kept are never taken for none: the commit is marked.
+func TestReadPatchesMarksWhatItDoesNotKeep(t *testing.T) {
+	patch := func(hash string, lines ...string) string {
+		return fmt.Sprintf("%s\n--- a/f\n+++ b/f\n@@ -0,0 +1,%d @@\n+%s\n", hash, len(lines), strings.Join(lines, "\n+"))
+	}
+	text := patch("aa", "one", "two") + patch("bb", "three", "four", "five") + patch("cc") + patch("dd", "six") + "ee\n"
+	for _, c := range []struct {
+		most, all int
+		want      string
+	}{
+		{100, 100, `aa ["one" "two"] bb ["three" "four" "five"] cc [] dd ["six"] ee []`},
+		{9, 100, `aa ["one" "two"] bb ["three" "four"] unread cc [] dd ["six"] ee []`},
+		{100, 12, `aa ["one" "two"] bb [] unread cc [] dd [] unread ee []`},
+	} {
+		list := []blame.Commit{{Hash: "aa"}, {Hash: "bb"}, {Hash: "cc"}, {Hash: "dd"}, {Hash: "ee"}}
+		last := readPatches(bufio.NewReader(strings.NewReader(text)), list, c.most, c.all)
+		var got []string
+		for _, l := range list {
+			got = append(got, fmt.Sprintf("%s %q", l.Hash, l.Added["f"]))
+			if l.Unread {
+				got = append(got, "unread")
+			}
+		}
+		if have := strings.Join(got, " "); have != c.want || last.Hash != "ee" {
+			t.Errorf("readPatches(%d, %d) = %s, want %s", c.most, c.all, have, c.want)
 		}
 	}
 }

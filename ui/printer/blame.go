@@ -296,7 +296,7 @@ func (c *Commits) Text(t *Text) {
 			rest = "pull request"
 		}
 		if x.Origin == nil {
-			rest = t.Dim(terminal.Clip(human.Joined(" · ", rest, "no session"), max(t.Width-len(name)-2, 1)))
+			rest = t.Dim(terminal.Clip(human.Joined(" · ", rest, human.When(x.Match == blame.Unread, "not compared")+human.When(x.Match != blame.Unread, "no session")), max(t.Width-len(name)-2, 1)))
 			t.Print(t.Style(TitleStyle, name), "  ", rest, "\n")
 			continue
 		}
