@@ -87,6 +87,16 @@ func (c *Copy) Gone() bool {
 	return c.Earlier || !c.hasOriginal()
 }
 
+// Lost reports whether the original is shorter than when it was copied, and so has lost text.
+func (c *Copy) Lost() bool {
+	path := c.File.Path
+	if c.Packed {
+		path += content.Suffix
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Size() < c.Size
+}
+
 func (c *Copy) hasOriginal() bool { return exists(c.File.Path) || exists(c.File.Path+content.Suffix) }
 
 func exists(path string) bool {
@@ -400,9 +410,9 @@ func (w *writer) write() error {
 	})
 }
 
-// Forget removes copies for good, and returns how many, and their bytes. It waits for
-// another process to finish.
-func (a *Archive) Forget(ctx context.Context, which func(*Copy) bool) (n int, size int64, err error) {
+// Forget removes these copies for good, unless they have changed since they were listed. It returns
+// how many it removed, and their bytes, and waits for another process to finish.
+func (a *Archive) Forget(ctx context.Context, copies []Copy) (n int, size int64, err error) {
 	w, err := a.change()
 	for errors.Is(err, ErrBusy) && ctx.Err() == nil {
 		time.Sleep(waitEach)
@@ -411,9 +421,13 @@ func (a *Archive) Forget(ctx context.Context, which func(*Copy) bool) (n int, si
 	if err != nil {
 		return 0, 0, err
 	}
+	named := make(map[Copy]bool, len(copies))
+	for _, c := range copies {
+		named[c] = true
+	}
 	rows, err := a.Copies()
 	for _, c := range rows {
-		if c.State != Kept || !which(&c) {
+		if c.State != Kept || !named[c] {
 			continue
 		}
 		n++

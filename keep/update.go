@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,7 +109,7 @@ func serious(err error) error {
 type item struct {
 	row  *Copy // nil for a file that is new
 	file *File // nil for a copy that is all that is left
-	out  bool  // there is no room for it
+	out  bool  // there is no room for the file
 }
 
 // changed reports whether the file is to be copied.
@@ -133,11 +134,12 @@ func (it *item) size() int64 {
 	return it.row.Stored
 }
 
+// mtime is when the file was last changed; the oldest time for a copy that is all that is left.
 func (it *item) mtime() int64 {
-	if it.file != nil {
-		return it.file.Mtime
+	if it.file == nil {
+		return math.MinInt64
 	}
-	return it.row.Mtime
+	return it.file.Mtime
 }
 
 // tiny files take up as much room on a disk if they are compressed.
@@ -167,14 +169,14 @@ func (r *Rules) plan(rows []Copy, list []File) []item {
 	r.fit(all)
 	return slices.DeleteFunc(all, func(it item) bool {
 		if it.out {
-			return it.row != nil && it.row.State != Kept && (it.file == nil || it.row.Stamp == it.file.Stamp)
+			return it.row != nil && it.row.State != Kept && it.row.Stamp == it.file.Stamp
 		}
 		return !it.changed() && !it.idle(r)
 	})
 }
 
-// fit finds out for what there is no room. Copies that are all that is left come first, the
-// latest before the others; then files in the order in which agents delete them.
+// fit decides which files to leave out when space runs short. Copies that are all that is left
+// stay in any case, then come files in the order in which agents delete them.
 func (r *Rules) fit(all []item) {
 	var size int64
 	for i := range all {
@@ -183,21 +185,12 @@ func (r *Rules) fit(all []item) {
 	if r.Limit == 0 || size <= r.Limit {
 		return
 	}
-	lists.SortStable(all, func(a, b item) int {
-		switch {
-		case a.file != nil && b.file != nil:
-			return cmp.Compare(a.mtime(), b.mtime())
-		case a.file != nil:
-			return 1
-		case b.file != nil:
-			return -1
-		}
-		return cmp.Compare(b.mtime(), a.mtime())
-	})
+	lists.SortStable(all, func(a, b item) int { return cmp.Compare(a.mtime(), b.mtime()) })
 	size = 0
 	for i := range all {
-		if all[i].out = size+all[i].size() > r.Limit; !all[i].out {
-			size += all[i].size()
+		it := &all[i]
+		if it.out = it.file != nil && size+it.size() > r.Limit; !it.out {
+			size += it.size()
 		}
 	}
 }
@@ -210,20 +203,20 @@ type update struct {
 	used   int64 // bytes of all copies
 }
 
-// leave removes the copy of a file for which there is no room, if there is one.
+// leave removes the copy of a file for which there is no room, if there is one. If the file
+// has vanished since it was listed, the copy stays.
 func (u *update) leave(it item) {
 	c := Copy{Version: 1}
 	if it.row != nil {
 		c = *it.row
 	}
+	if c.State == Kept && !it.row.hasOriginal() {
+		return
+	}
 	if c.State != Dropped {
 		u.report.Dropped++
 	}
 	u.used -= c.Stored
-	if it.file == nil {
-		u.drop(c, removed)
-		return
-	}
 	c.File, c.Agent = *it.file, cmp.Or(c.Agent, it.file.Agent)
 	u.drop(c, Dropped)
 }

@@ -54,6 +54,31 @@ func Parse(s string, now time.Time) (Span, error) {
 	return Span{}, &Error{Text: s}
 }
 
+// DayExamples are forms that ParseDays reads.
+var DayExamples = []string{"90d", "12w", "6mo", "1y", "2026-01-31"}
+
+// ParseDays returns the start of what Parse reads, for deleting what is older: it takes only days
+// and longer units, and only what is at least a day ago. "6m" may mean minutes or months.
+func ParseDays(s string, now time.Time) (time.Time, error) {
+	span, err := Parse(s, now)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		u, ok := units[word]
+		switch {
+		case word == "m":
+			return time.Time{}, fmt.Errorf("%q may mean minutes or months; months are mo, as in 6mo", s)
+		case ok && u < day, word == "ms", word == "us", word == "ns":
+			return time.Time{}, fmt.Errorf("%q is not counted in days or longer", s)
+		}
+	}
+	if span.Start.After(day.add(now, -1)) {
+		return time.Time{}, fmt.Errorf("%q is not at least a day ago", s)
+	}
+	return span.Start, nil
+}
+
 // layouts are the date and time formats, with the period that each covers.
 var layouts = []struct {
 	layout string

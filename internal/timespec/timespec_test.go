@@ -2,6 +2,7 @@ package timespec
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -200,6 +201,38 @@ func TestExamples(t *testing.T) {
 		}
 		if _, err := Parse(text, noon); err != nil {
 			t.Errorf("example %s: %v", text, err)
+		}
+	}
+}
+
+// An age in days or longer, or a date, at least a day ago. Whatever else Parse reads is refused with what to type
+// instead: "6m" may be six minutes or six months, and what is deleted by it cannot be had again.
+func TestParseDays(t *testing.T) {
+	for text, want := range map[string]string{
+		"90d": "2025-12-20", "1d": "2026-03-19", "12w": "2025-12-26", "6mo": "2025-09-20", "6 months": "2025-09-20", "6mo ago": "2025-09-20", "1y": "2025-03-20", "2 years ago": "2024-03-20",
+		"a week ago": "2026-03-13", "yesterday": "2026-03-19", "last month": "2026-02-01", "last monday": "2026-03-16", "2w3d": "2026-03-03",
+		"2026-01-31": "2026-01-31", "2026-01": "2026-01-01", "2025": "2025-01-01", "2026-W02": "2026-01-05", "january": "2026-01-01", "2026-01-31T15:04:05Z": "2026-01-31",
+	} {
+		got, err := ParseDays(text, noon)
+		if err != nil || got.Format(time.DateOnly) != want {
+			t.Errorf("ParseDays(%q) = %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"6m": "minutes or months", "6M": "minutes or months", "6 m": "minutes or months", "6m ago": "minutes or months", "last 6m": "minutes or months",
+		"36h": "counted in days or longer", "0s": "counted in days or longer", "90 minutes": "counted in days or longer", "2000h": "counted in days or longer", "40000min": "counted in days or longer",
+		"last hour": "counted in days or longer", "half an hour ago": "counted in days or longer", "3d12h": "counted in days or longer", "100000000ms": "counted in days or longer",
+		"tomorrow": "at least a day ago", "now": "at least a day ago", "today": "at least a day ago", "0d": "at least a day ago", "0y": "at least a day ago", "2027-01-01": "at least a day ago", "in 3 days": "at least a day ago",
+		"2026-03-20": "at least a day ago", "9999": "at least a day ago",
+		"": "cannot read", "soon": "cannot read", "-5d": "cannot read",
+	} {
+		if got, err := ParseDays(text, noon); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseDays(%q) = %v, %v, want an error with %q", text, got, err, want)
+		}
+	}
+	for _, text := range DayExamples {
+		if _, err := ParseDays(text, noon); err != nil {
+			t.Errorf("the example %q: %v", text, err)
 		}
 	}
 }

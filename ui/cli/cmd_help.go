@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -239,13 +238,8 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	case out.Kind == files.File:
 		action = "replace " + path
 	}
-	if !o.Yes {
-		if !a.Streams.InTTY {
-			return problem.Usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
-		}
-		if !ask(a, action+"?") {
-			return problem.ErrNothingFound
-		}
+	if err := a.Confirm(o.Yes, action, ""); err != nil {
+		return err
 	}
 	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
 		err = out.Replace(0o644, func(w io.Writer) error {
@@ -258,17 +252,6 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	}
 	fmt.Fprintf(a.Out, "wrote %s; %s loads it from the next session on\n", path, to.Label())
 	return nil
-}
-
-// ask asks a yes-or-no question. Anything but yes is a no.
-func ask(a *app.App, question string) bool {
-	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(a.Streams.In).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(a.Streams.Err)
-	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }
 
 // readSkill reads what is installed. Only a file can be replaced by a skill.

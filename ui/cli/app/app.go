@@ -9,12 +9,15 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/files"
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 )
@@ -87,6 +90,26 @@ type results struct{ app *App }
 func (r results) Write(b []byte) (int, error) {
 	r.app.Final = true
 	return r.app.Streams.Out.Write(b)
+}
+
+// Confirm asks whether to do something, and says what follows from it, unless the user has
+// confirmed it already. Anything but yes is a no. Without a terminal it fails.
+func (s *Speech) Confirm(confirmed bool, action, consequence string) error {
+	switch {
+	case confirmed:
+		return nil
+	case s.JSON || !s.Streams.InTTY || !s.Streams.ErrTTY:
+		return problem.Usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", human.Joined("; ", action, consequence))
+	}
+	fmt.Fprint(s.Streams.Err, human.Joined(" ", action+"?", consequence, "[y/N] "))
+	answer, err := bufio.NewReader(s.Streams.In).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(s.Streams.Err)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return problem.ErrNothingFound
+	}
+	return nil
 }
 
 // Logger returns the log of this run. It is empty without --verbose.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,16 +28,19 @@ import (
 
 type KeepOptions struct {
 	flags.Shared               `takes:"files output"`
-	Off                        bool
+	Off, Yes                   bool
 	Restore, Forget, OlderThan string
 }
 
 // RunKeep runs keep. root makes the command with all others, whose flags settings are about.
 func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, root func() *cobra.Command) error {
+	before, err := o.before(a.Now())
 	given := len(slices.DeleteFunc([]string{strings.Join(agents, " "), o.Restore, o.Forget, o.OlderThan}, func(s string) bool { return s == "" }))
 	switch {
 	case given > 1:
 		return problem.Usagef("", "keep takes agents, or one of --restore, --forget and --older-than")
+	case err != nil:
+		return err
 	case o.Off && len(agents) == 0:
 		return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "--off needs an agent")
 	}
@@ -49,6 +54,16 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 	if q.Archive == nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "no place for copies: this user has no data directory", Hint: "set $XDG_DATA_HOME"}
 	}
+	if !o.NoUpdate { // what a file has lost since it was copied is then all that is left
+		res, err := snapshot.Update(ctx, a, snapshot.Options(q.Location))
+		if res.Reader != nil {
+			defer res.Reader.Close()
+		}
+		if err != nil {
+			return problem.OfUpdate(err)
+		}
+		snapshot.WarnKeeping(a, res)
+	}
 	if given > 0 && len(agents) == 0 {
 		x, err := snapshot.Open(ctx, q.Location, q.Question)
 		if err != nil {
@@ -58,17 +73,7 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 		if o.Restore != "" {
 			return restore(q, x, o.Restore)
 		}
-		return o.forgetCopies(ctx, q, x)
-	}
-	if !o.NoUpdate {
-		res, err := snapshot.Update(ctx, a, snapshot.Options(q.Location))
-		if res.Reader != nil {
-			defer res.Reader.Close()
-		}
-		if err != nil {
-			return problem.OfUpdate(err)
-		}
-		snapshot.WarnKeeping(a, res)
+		return o.forgetCopies(ctx, q, x, before)
 	}
 	x, err := kept(q.Location)
 	if err != nil {
@@ -149,23 +154,57 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 	return q.Out.Print(&printer.Told{Command: "keep", Lines: []string{line}, Facts: printer.Done{Path: path}})
 }
 
-func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot) error {
-	var which func(c *keep.Copy) bool
+// before returns the time of --older-than.
+func (o *KeepOptions) before(now time.Time) (before time.Time, err error) {
+	if o.OlderThan != "" {
+		if before, err = timespec.ParseDays(o.OlderThan, now); err != nil {
+			err = problem.Usagef("forms that work: "+strings.Join(timespec.DayExamples, ", "), "--older-than: %v", err)
+		}
+	}
+	return before, err
+}
+
+// forgetCopies deletes the copies of a session, or those of sessions that were not changed since a
+// time, when the user has confirmed it.
+func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot, before time.Time) error {
+	path := ""
 	if o.Forget != "" {
 		t, c, err := copyOf(x, o.Forget)
 		if err != nil {
 			return err
 		}
 		t.Close()
-		which = func(other *keep.Copy) bool { return other.File.Path == c.File.Path }
-	} else {
-		span, err := timespec.Parse(o.OlderThan, q.App.Now())
-		if err != nil {
-			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--older-than: %v", err)
-		}
-		which = func(c *keep.Copy) bool { return c.Mtime < span.Start.UnixNano() }
+		path = c.File.Path
 	}
-	n, size, err := q.Archive.Forget(ctx, which)
+	rows, err := q.Archive.Copies()
+	if err != nil {
+		return &problem.Error{Code: problem.CodeIO, Err: err}
+	}
+	var copies []keep.Copy
+	var bytes int64
+	only := 0
+	oldest, newest := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, c := range rows {
+		if c.State != keep.Kept || path != "" && c.File.Path != path || path == "" && c.Mtime >= before.UnixNano() {
+			continue
+		}
+		copies, bytes = append(copies, c), bytes+c.Stored
+		oldest, newest = min(oldest, c.Mtime), max(newest, c.Mtime)
+		if c.Gone() || c.Lost() {
+			only++
+		}
+	}
+	if len(copies) > 0 {
+		date := func(t int64) string { return time.Unix(0, t).In(q.App.Zone()).Format(time.DateOnly) }
+		action := fmt.Sprintf("delete %s, %s, last changed %s", human.Plural(len(copies), "copy", "copies"), human.Bytes(bytes), date(oldest))
+		if date(newest) != date(oldest) {
+			action += " to " + date(newest)
+		}
+		if err := q.App.Confirm(o.Yes, action, human.When(only > 0, human.Plural(only, "is", "are")+" all that is left")); err != nil {
+			return err
+		}
+	}
+	n, size, err := q.Archive.Forget(ctx, copies)
 	if err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot delete copies", Err: err}
 	}
