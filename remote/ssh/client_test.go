@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
@@ -136,7 +137,7 @@ func client(t *testing.T, behaviour string, wait time.Duration) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := ParseHost("box=cmd:" + playing + "=" + behaviour + " exec " + quote(filepath.ToSlash(own)))
+	h, err := ParseHost("box=cmd:" + playing + "=" + behaviour + " exec " + shellcmd.Quote(filepath.ToSlash(own)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,14 +297,14 @@ func TestQuoting(t *testing.T) {
 		line.WriteString("printf '<%s>'")
 		want := ""
 		for _, w := range words {
-			line.WriteString(" " + quote(w))
+			line.WriteString(" " + shellcmd.Quote(w))
 			want += "<" + w + ">"
 		}
 		out, err := exec.Command(path, "-c", line.String()).CombinedOutput()
 		if err != nil || string(out) != want {
 			t.Errorf("%s reads %q, want %q, %v", shell, out, want, err)
 		}
-		nested, err := exec.Command(path, "-c", "sh -c "+quote(line.String())).CombinedOutput()
+		nested, err := exec.Command(path, "-c", "sh -c "+shellcmd.Quote(line.String())).CombinedOutput()
 		if err != nil || string(nested) != want {
 			t.Errorf("%s and sh read %q, want %q, %v", shell, nested, want, err)
 		}

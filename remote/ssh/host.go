@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"pigrep/internal/lists"
+	"pigrep/internal/shellcmd"
 )
 
 // A Host is a machine, and how it is reached.
@@ -128,13 +128,7 @@ func (h *Host) Try() string {
 // Interactive returns the command that runs another one on the host, in a directory and with
 // the terminal; nil if the host is reached by a command of the user's.
 func (h *Host) Interactive(dir string, argv []string) []string {
-	line := strings.Join(lists.Map(argv, quote), " ")
-	if dir != "" {
-		if dir[0] == '-' {
-			dir = "./" + dir
-		}
-		line = "cd " + quote(dir) + " && " + line
-	}
+	line := shellcmd.Line(dir, argv)
 	switch {
 	case h.cmd != "":
 		return nil
@@ -143,17 +137,3 @@ func (h *Host) Interactive(dir string, argv []string) []string {
 	}
 	return []string{"ssh", "-t", "--", h.ssh, line}
 }
-
-// quote quotes a word so that sh and fish read the same: between single quotes fish knows \\ and
-// \' and sh does not, so both stand outside of them.
-func quote(word string) string {
-	if plain().MatchString(word) {
-		return word
-	}
-	return "'" + quoting.Replace(word) + "'"
-}
-
-var (
-	plain   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./:@+,=-]*$`) })
-	quoting = strings.NewReplacer(`'`, `'\''`, `\`, `'\\'`)
-)

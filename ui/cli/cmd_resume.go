@@ -11,6 +11,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -113,7 +114,7 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 	r := &show.Resume{EntryID: x.EntryID, Branch: x.Branch, InContext: x.InContext, Fork: x.Fork, Warnings: x.Warnings, Argv: on[0].Interactive(x.Dir, x.Argv)}
 	r.Session = show.SessionFacts{SessionHit: x.Session, Version: x.Version, Entries: x.Entries}
 	if r.Argv == nil {
-		return problem.Usagef("there: "+system.ShellOf("linux").Command(x.Dir, x.Argv), "%s is reached by a command, which may have no terminal", on[0].Name)
+		return problem.Usagef("there: "+shellcmd.Line(x.Dir, x.Argv), "%s is reached by a command, which may have no terminal", on[0].Name)
 	}
 	r.Command = system.ShellOf(runtime.GOOS).Command("", r.Argv)
 	p.App.WarnAll(r.Warnings)

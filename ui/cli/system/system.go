@@ -12,15 +12,17 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"pigrep/internal/lists"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 )
 
@@ -238,97 +240,37 @@ func ListenerOf(port int) string {
 	return ""
 }
 
-// A Shell quotes commands so that it reads them back unchanged, and a terminal shows them
-// without interpreting control characters.
+// A Shell quotes words and commands so that it reads them back unchanged, and a terminal shows
+// them without interpreting control characters.
 type Shell struct {
-	Quote func(string) string
-	enter func(dir string) string // changes to a directory, or fails
-}
-
-// posixShell is for sh and compatible shells.
-var posixShell = Shell{
-	Quote: quotePOSIX,
-	enter: func(dir string) string {
-		if strings.HasPrefix(dir, "-") {
-			dir = "./" + dir
-		}
-		return "cd " + quotePOSIX(dir) + " && "
-	},
-}
-
-// powerShell is for Windows.
-var powerShell = Shell{
-	Quote: quotePowerShell,
-	enter: func(dir string) string {
-		return "Set-Location -LiteralPath " + quotePowerShell(dir) + " -ErrorAction Stop; "
-	},
+	Quote   func(word string) string
+	Command func(dir string, argv []string) string // a line that runs argv in a directory, "" for the current one
 }
 
 // ShellOf returns the default shell of an operating system.
 func ShellOf(goos string) Shell {
 	if goos == "windows" {
-		return powerShell
+		return Shell{quotePowerShell, powerShellLine}
 	}
-	return posixShell
+	return Shell{shellcmd.Quote, shellcmd.Line}
 }
 
-// Command returns a command line that runs argv in a directory, "" for the current one.
-func (s Shell) Command(dir string, argv []string) string {
-	line := strings.Join(lists.Map(argv, s.Quote), " ")
+func powerShellLine(dir string, argv []string) string {
+	line := strings.Join(lists.Map(argv, quotePowerShell), " ")
 	if dir != "" {
-		line = s.enter(dir) + line
+		line = "Set-Location -LiteralPath " + quotePowerShell(dir) + " -ErrorAction Stop; " + line
 	}
 	return line
 }
 
-// isBare reports whether a character needs no quoting in any shell.
-func isBare(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-./:@%+,=", r)
-}
-
-func quotePOSIX(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isBare(r) }) && s[0] != '=' {
-		return s
-	}
-	var b strings.Builder
-	open := false
-	set := func(want bool) {
-		if open != want {
-			b.WriteByte('\'')
-			open = want
-		}
-	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		invalid := r == utf8.RuneError && n == 1
-		switch {
-		case r == '\'':
-			set(false)
-			b.WriteString(`\'`)
-		case r != '\n' && (invalid || terminal.Hidden(r)):
-			// Control characters are written with printf: every sh has it, but not
-			// every sh has $'…'.
-			set(false)
-			b.WriteString(`"$(printf '`)
-			for _, c := range []byte(s[i : i+n]) {
-				fmt.Fprintf(&b, `\%03o`, c)
-			}
-			b.WriteString(`')"`)
-		default:
-			set(true)
-			b.WriteString(s[i : i+n])
-		}
-		i += n
-	}
-	set(false)
-	if s == "" {
-		return "''"
-	}
-	return b.String()
-}
+// barePowerShell are the words that PowerShell passes on as they are: it takes a word that begins
+// with a dash apart at a dot or a colon.
+var barePowerShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(--?[A-Za-z][A-Za-z-]*|[A-Za-z0-9_./\\:][A-Za-z0-9_./\\:+=-]*)$`)
+})
 
 func quotePowerShell(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isBare(r) && r != '\\' || r == '@' || r == ',' || r == '%' }) {
+	if barePowerShell().MatchString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -339,7 +281,7 @@ func quotePowerShell(s string) string {
 			b.WriteRune(r)
 			b.WriteRune(r)
 		case terminal.Hidden(r) && r != '\n':
-			fmt.Fprintf(&b, "'+[char]0x%x+'", r)
+			fmt.Fprintf(&b, "'+[char]::ConvertFromUtf32(0x%x)+'", r)
 		default:
 			b.WriteRune(r)
 		}
