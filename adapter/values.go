@@ -167,3 +167,21 @@ func Kinds(lists map[session.Kind]string) map[string]session.Kind {
 	}
 	return m
 }
+
+// IsUUID reports whether a name is a UUID, as agents write most ids.
+func IsUUID[T string | []byte](name T) bool {
+	const form = "00000000-0000-0000-0000-000000000000"
+	if len(name) != len(form) {
+		return false
+	}
+	for i := range len(form) {
+		digits := "0123456789abcdefABCDEF"
+		if form[i] == '-' {
+			digits = "-"
+		}
+		if strings.IndexByte(digits, name[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -16,6 +16,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // Name identifies the session files of Claude Code.
@@ -159,7 +160,7 @@ func enter(dir []byte) bool {
 	switch {
 	case len(name) == 0: // a project
 		return true
-	case !isUUID(name):
+	case !adapter.IsUUID(name):
 		return false
 	}
 	first, _, _ := bytes.Cut(rest, []byte{'/'})
@@ -196,7 +197,7 @@ func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir strin
 	if s.Relation == session.Spawned {
 		id = s.ParentSession
 	}
-	if s.Version == 0 || !isUUID(id) {
+	if s.Version == 0 || !adapter.IsUUID(id) {
 		return "", nil
 	}
 	return s.CWD, []string{program, "--resume", id}
@@ -227,7 +228,7 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	switch {
 	case q.Packed:
 		return &adapter.Obstacle{Reason: "its file is compressed"}
-	case !isUUID(session.BaseName(s.Path)):
+	case !adapter.IsUUID(session.BaseName(s.Path)):
 		return &adapter.Obstacle{Reason: "its file is not named after the id of a session"}
 	case s.Messages == 0:
 		return &adapter.Obstacle{Reason: "it has no messages"}
@@ -236,7 +237,7 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	case q.Dir != "" && filepath.Clean(q.Dir) != filepath.Clean(s.CWD):
 		return &adapter.Obstacle{Reason: "Claude Code finds a session only in the directory where it began", Hint: "continue it in " + s.CWD + "; if that directory is gone, make it again"}
 	case above != home(env):
-		return &adapter.Obstacle{Reason: "Claude Code looks for sessions in " + home(env), Hint: "set " + configDirVariable + "=" + above}
+		return &adapter.Obstacle{Reason: "Claude Code looks for sessions in " + home(env), Hint: "set " + configDirVariable + "=" + shellcmd.Here.Quote(above)}
 	case !isProject(filepath.Base(project), s.CWD) && filepath.Base(project) != env.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"):
 		return &adapter.Obstacle{Reason: "its file is not in the directory of its project"}
 	}

@@ -100,7 +100,7 @@ func (p *parser) header(at int64) {
 		switch base := session.BaseName(p.state.Path); {
 		case p.agent:
 			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.state.Path)
-		case isUUID(base):
+		case adapter.IsUUID(base):
 			h.ID = base
 		}
 	}
@@ -112,7 +112,7 @@ func (p *parser) header(at int64) {
 		h.ID = string(own)
 	case !from.Empty() && h.Relation == session.Unrelated:
 		h.Relation, h.ParentSession = session.Copied, p.JSON.String(from)
-	case first && isUUID(own) && string(own) != h.ID: // a copy of another session's line
+	case first && adapter.IsUUID(own) && string(own) != h.ID: // a copy of another session's line
 		h.Relation, h.ParentSession = session.Copied, string(own)
 	}
 	if h.CWD == "" {
@@ -126,24 +126,6 @@ func (p *parser) header(at int64) {
 	if first {
 		h.Timestamp = adapter.TimeOf(at)
 	}
-}
-
-// isUUID reports whether a name has the form of a session id.
-func isUUID[T string | []byte](name T) bool {
-	const form = "00000000-0000-0000-0000-000000000000"
-	if len(name) != len(form) {
-		return false
-	}
-	for i := range len(form) {
-		digits := "0123456789abcdefABCDEF"
-		if form[i] == '-' {
-			digits = "-"
-		}
-		if strings.IndexByte(digits, name[i]) < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // read reads the members that depend on the type of the line.

@@ -15,6 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // Name identifies the session files of Codex.
@@ -170,7 +171,7 @@ func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir strin
 	if s.Relation == session.Spawned {
 		id = s.ParentSession
 	}
-	if s.Version < version || id == "" || isArchived(s.Path) {
+	if s.Version < version || !adapter.IsUUID(id) || isArchived(s.Path) {
 		return "", nil
 	}
 	return s.CWD, command("resume", id, s.CWD)
@@ -179,7 +180,7 @@ func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir strin
 // command returns the command that continues a session in a directory.
 func command(verb, id, dir string) []string {
 	argv := []string{program, verb, id}
-	if dir != "" {
+	if dir != "" && dir[0] != '-' { // or it would be an option
 		argv = append(argv, "-C", dir)
 	}
 	return argv
@@ -215,6 +216,8 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 		return &adapter.Obstacle{Reason: "a version before 0.34 wrote it, and later ones do not open its format"}
 	case s.Version == 0 || s.ID == "":
 		return &adapter.Obstacle{Reason: "it has no session header"}
+	case !adapter.IsUUID(s.ID): // it would stand on the command line
+		return &adapter.Obstacle{Reason: "its id is not one that Codex writes: a UUID"}
 	case s.Messages == 0:
 		return &adapter.Obstacle{Reason: "it has no messages"}
 	case isArchived(s.Path):
@@ -225,7 +228,7 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	case !ok:
 		return &adapter.Obstacle{Reason: "its file is not where Codex looks: in " + filepath.Join(home(env), sessionsDir)}
 	case dir != filepath.Clean(home(env)):
-		return &adapter.Obstacle{Reason: "Codex looks for sessions in " + home(env), Hint: "set " + homeVariable + "=" + dir}
+		return &adapter.Obstacle{Reason: "Codex looks for sessions in " + home(env), Hint: "set " + homeVariable + "=" + shellcmd.Here.Quote(dir)}
 	}
 	return nil
 }

@@ -276,7 +276,7 @@ func (Agent) ResumeCommand(env adapter.Environment, s *session.Summary) (dir str
 	}
 	agentDir := agentDir(env)
 	if filepath.Dir(s.Path) == agentDir {
-		if s.ID == "" {
+		if !isID(s.ID) {
 			return "", nil
 		}
 		return s.CWD, []string{program, "--session", s.ID}
@@ -289,7 +289,7 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 	rec, agentDir := q.Record, agentDir(env)
 	if why := obstacle(rec, q.Head, agentDir); why != "" {
 		o := &adapter.Obstacle{Program: program, Reason: why}
-		if filepath.Dir(rec.Path) == agentDir && rec.Version > 0 && rec.Version != libraryVersion {
+		if filepath.Dir(rec.Path) == agentDir && rec.Version > 0 && rec.Version != libraryVersion && isID(rec.ID) {
 			o.Hint = "start pi once, then: pigrep resume " + rec.ID
 		}
 		return nil, o
@@ -308,6 +308,17 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 		r.BeforeFork = before
 	}
 	return r, nil
+}
+
+// isID reports whether pi and its relatives write such an id: a UUID, or what a person chose.
+func isID(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		if letter := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'; !letter && (i == 0 || i == len(id)-1 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return id != "" && !strings.HasSuffix(id, session.Extension) // which pi takes for a path
 }
 
 func resumeArgs(path, agentDir, flag string) []string {

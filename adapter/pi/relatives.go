@@ -196,7 +196,9 @@ func (a Relative) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir 
 	case s.Version == 0 || s.Version == libraryVersion:
 		return "", nil
 	case s.Relation == session.Spawned:
-		name = s.ParentSession
+		if name = s.ParentSession; !isID(name) && !filepath.IsAbs(name) {
+			return "", nil
+		}
 	}
 	return s.CWD, []string{a.program, "--resume", name}
 }
@@ -221,6 +223,9 @@ func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*ad
 		return no("its header has no id")
 	}
 	if r.Argv = []string{a.program, "--resume", s.Path}; q.Fork {
+		if !isID(s.ID) { // it would stand on the command line
+			return no("its id is not one that " + a.Label() + " writes: a UUID, or letters, digits, dots and dashes")
+		}
 		r.Argv = []string{a.program, "--fork", s.ID}
 	}
 	return r, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -23,7 +22,6 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 	"pigrep/ui/show"
 )
@@ -116,7 +114,7 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 	if r.Argv == nil {
 		return problem.Usagef("there: "+shellcmd.Line(x.Dir, x.Argv), "%s is reached by a command, which may have no terminal", on[0].Name)
 	}
-	r.Command = system.ShellOf(runtime.GOOS).Command("", r.Argv)
+	r.Command = shellcmd.Here.Command("", r.Argv)
 	p.App.WarnAll(r.Warnings)
 	if !o.Exec {
 		return out.Print(r)

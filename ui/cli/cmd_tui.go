@@ -24,6 +24,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -491,7 +492,7 @@ func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 	if host, path, there := remote.Split(p.Path); there && b.Elsewhere != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: path + " is on " + host, Hint: "F3 reads it here"}
 	}
-	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, system.ShellOf(runtime.GOOS).Quote))
+	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, shellcmd.Here.Quote))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
 	cmd.Dir = b.App.WorkDir
 	err := cmd.Run()

@@ -21,6 +21,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
@@ -269,7 +270,7 @@ func (b *webBackend) command(r *search.Resume) string {
 	if conversation.CheckDir(r.Dir) != nil {
 		return ""
 	}
-	return system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
+	return shellcmd.Here.Command(r.Dir, r.Argv)
 }
 
 func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {

@@ -129,7 +129,7 @@ func printError(a *app.App, err error) {
 	}
 	f := printer.Message{Code: problem.CodeIO, Message: err.Error()}
 	if p, ok := errors.AsType[*problem.Error](err); ok {
-		f = printer.Message{Code: p.Code, Message: p.Error(), Hint: p.Hint, Candidates: p.Candidates}
+		f = printer.Message{Code: p.Code, Message: p.Error(), Hint: p.Hint, Reason: p.Reason, Candidates: p.Candidates}
 	} else if errors.Is(err, context.Canceled) {
 		f = printer.Message{Code: problem.CodeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
 		if a.Kept != "" {

@@ -12,6 +12,7 @@ import (
 	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/highlight"
@@ -81,7 +82,7 @@ func (x *writer) newCall(c *session.Call) *callView {
 		}
 	}
 	for _, s := range c.Subagents {
-		sub := subagent{Title: Line(s.Title), Command: "pigrep show " + Line(s.Name)}
+		sub := subagent{Title: Line(s.Title), Command: "pigrep show " + shellcmd.Here.Operand(s.Name)}
 		if x.page.Site != nil {
 			sub.Address = x.page.Site.Session(s.Path, s.ID)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/blame"
 	"pigrep/query/search"
@@ -166,7 +167,7 @@ func (b *Blame) Text(t *Text) {
 	}
 	sum := fmt.Sprintf("%s: %s of %s found in %s, blank ones aside", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
 	t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
-	t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+terminal.Clean(t.originPlace(first)), t.Width)), "\n")
+	t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+shellcmd.Here.Operand(t.originPlace(first)), t.Width)), "\n")
 }
 
 func (t *Text) originPlace(o *blame.Origin) string {

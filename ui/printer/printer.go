@@ -379,6 +379,7 @@ type Message struct {
 	Code    string `json:"code,omitempty"` // of an error; a warning has none
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	Reason  string `json:"reason,omitempty"` // the part of the message that says why, of a session that cannot be resumed
 	// Candidates are what the user may have meant, safe to print.
 	Candidates []string `json:"candidates,omitempty"`
 }

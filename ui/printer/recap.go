@@ -10,6 +10,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/recap"
 	"pigrep/query/search"
@@ -179,11 +180,11 @@ func (a *Recap) Text(t *Text) {
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
-	id := t.sessionID(last.SessionID, last.SessionPath)
+	id := shellcmd.Here.Operand(t.name(last.SessionID, last.SessionPath))
 	hints := []string{fmt.Sprintf("its facts: pigrep recap %s · its text: pigrep show %[1]s", id)}
 	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
 		f := &last.Facts[at]
-		hints = []string{"to read an entry: pigrep show " + t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset)}
+		hints = []string{"to read an entry: pigrep show " + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))}
 		if hidden {
 			hints = append(hints, "all facts: pigrep recap --all "+id)
 		}

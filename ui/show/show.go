@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
@@ -431,7 +432,7 @@ func markdownCall(b *printer.Sink, c *session.Call) {
 		fence(b, "json", c.Raw)
 	}
 	for _, s := range c.Subagents {
-		fmt.Fprintf(b, "- subagent %s: %s\n", escapeMarkdown(terminal.Clean(s.Title)), prose.CodeSpan("pigrep show "+terminal.Clean(s.Name)))
+		fmt.Fprintf(b, "- subagent %s: %s\n", escapeMarkdown(terminal.Clean(s.Title)), prose.CodeSpan("pigrep show "+shellcmd.Here.Operand(s.Name)))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
@@ -44,7 +45,7 @@ func (p *showText) call(w waitingCall) {
 	p.owner = w.entry.Index
 	p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
 	for _, s := range w.call.Subagents {
-		command := "pigrep show " + terminal.Clean(s.Name)
+		command := "pigrep show " + shellcmd.Here.Operand(s.Name)
 		title := terminal.Clean(s.Title)
 		if p.Width > 0 {
 			title = terminal.Clip(title, max(minBodyColumns, p.Width-terminal.Width(resultIndent+"subagent  · "+command)))

@@ -12,7 +12,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +27,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -489,17 +489,17 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	}
 	if rec.Kept {
 		return nil, &problem.Error{Code: codeCannotResume, Message: rec.Path + " is gone, and this is a copy that was kept",
-			Hint: "put it back: pigrep keep --restore " + cmp.Or(t.ShortID(rec.ID), rec.Path)}
+			Hint: "put it back: pigrep keep --restore " + t.typed()}
 	}
 	file, here := t.File.(*content.File)
 	if host, path, _ := remote.Split(rec.Path); !here {
-		return nil, &problem.Error{Code: codeCannotResume, Message: path + " is on " + host, Hint: "there: pigrep resume " + cmp.Or(t.ShortID(rec.ID), path)}
+		return nil, &problem.Error{Code: codeCannotResume, Message: path + " is on " + host, Hint: "there: pigrep resume " + shellcmd.Quote(cmp.Or(human.When(session.IsTypable(rec.ID), t.ShortID(rec.ID)), path))}
 	}
 	r.Fork = o.Fork || o.In != ""
 	ask := func(fork bool, dir string) (*adapter.Resumption, error) {
 		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file.Packed(), Restored: o.Restored})
 		if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
-			err = &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
+			err = &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason, Reason: obstacle.Reason,
 				Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
 		}
 		return how, err
@@ -524,7 +524,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	}
 	warnings, err := o.warnings(a, t, r, how)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
-	r.Command = system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
+	r.Command = shellcmd.Here.Command(r.Dir, r.Argv)
 	return r, cmp.Or(err, gone)
 }
 
@@ -566,18 +566,25 @@ func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.R
 		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+own+"): the fork is created in the current directory")
 		return here, cannot
 	}
-	name := rec.Path
-	if t.Index >= 0 && rec.ID != "" && len(t.Lineage.Twins(t.Index)) == 0 {
-		name = t.ShortID(rec.ID)
-	}
+	name := t.typed()
 	r.Dir = own
-	again := "pigrep resume " + system.ShellOf(runtime.GOOS).Quote(name)
+	again := "pigrep resume " + name
 	gone := &DirectoryGoneError{program: how.Argv[0], err: err}
 	hint := "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"
 	if p, ok := errors.AsType[*problem.Error](cannot); ok {
 		hint, gone.Bound = p.Hint, true
 	}
 	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: gone, Hint: hint}
+}
+
+// typed returns the session as people name it on a command line: by its short id if it has one of
+// its own that can be typed, else by its path.
+func (t *Target) typed() string {
+	name := t.Record.Path
+	if t.Index >= 0 && session.IsTypable(t.Record.ID) && len(t.Lineage.Twins(t.Index)) == 0 {
+		name = t.ShortID(t.Record.ID)
+	}
+	return shellcmd.Here.Quote(name)
 }
 
 // dir returns the other directory to continue in, "" for the session's own.

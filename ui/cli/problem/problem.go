@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"syscall"
 
 	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/internal/human"
+	"pigrep/internal/shellcmd"
 	"pigrep/ui/cli/system"
 )
 
@@ -81,6 +81,7 @@ type Error struct {
 	Hint    string
 	Err     error
 
+	Reason     string   // why, where programs ask for that alone
 	Candidates []string // what the user may have meant
 }
 
@@ -122,7 +123,7 @@ func Usagef(hint, format string, args ...any) error {
 // SearchFor returns the command line that searches for words, the first of which is the name
 // of a command.
 func SearchFor(words []string) string {
-	return system.ShellOf(runtime.GOOS).Command("", append([]string{"pigrep", "search"}, words...))
+	return shellcmd.Here.Command("", append([]string{"pigrep", "search"}, words...))
 }
 
 // OfIndex adds hints to an error of the index.

@@ -25,6 +25,7 @@ import (
 
 	"pigrep/internal/files"
 	"pigrep/internal/near"
+	"pigrep/internal/shellcmd"
 	"pigrep/remote"
 	"pigrep/remote/opensearch"
 	"pigrep/remote/ssh"
@@ -256,7 +257,7 @@ func (r Remote) again(name string, change func(*Remote)) string {
 	if r.InsecureHTTP {
 		words = append(words, "--insecure-http")
 	}
-	return system.ShellOf(runtime.GOOS).Command("", words)
+	return shellcmd.Here.Command("", words)
 }
 
 // Problem adds to an error of an archive what to do about it.

@@ -12,18 +12,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"pigrep/internal/lists"
-	"pigrep/internal/shellcmd"
-	"pigrep/internal/terminal"
 )
 
 // IsClosedPipe reports whether an error means that the reader of our output is gone.
@@ -238,59 +232,6 @@ func ListenerOf(port int) string {
 		return name
 	}
 	return ""
-}
-
-// A Shell quotes words and commands so that it reads them back unchanged, and a terminal shows
-// them without interpreting control characters.
-type Shell struct {
-	Quote   func(word string) string
-	Command func(dir string, argv []string) string // a line that runs argv in a directory, "" for the current one
-}
-
-// ShellOf returns the default shell of an operating system.
-func ShellOf(goos string) Shell {
-	if goos == "windows" {
-		return Shell{quotePowerShell, powerShellLine}
-	}
-	return Shell{shellcmd.Quote, shellcmd.Line}
-}
-
-func powerShellLine(dir string, argv []string) string {
-	line := strings.Join(lists.Map(argv, quotePowerShell), " ")
-	if dir != "" {
-		line = "Set-Location -LiteralPath " + quotePowerShell(dir) + " -ErrorAction Stop; " + line
-	}
-	return line
-}
-
-// barePowerShell are the words that PowerShell passes on as they are: it takes a word that begins
-// with a dash apart at a dot or a colon.
-var barePowerShell = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(--?[A-Za-z][A-Za-z-]*|[A-Za-z0-9_./\\:][A-Za-z0-9_./\\:+=-]*)$`)
-})
-
-func quotePowerShell(s string) string {
-	if barePowerShell().MatchString(s) {
-		return s
-	}
-	var b strings.Builder
-	b.WriteByte('\'')
-	for _, r := range s {
-		switch {
-		case strings.ContainsRune("'\u2018\u2019\u201a\u201b", r): // PowerShell accepts all of these as quotes
-			b.WriteRune(r)
-			b.WriteRune(r)
-		case terminal.Hidden(r) && r != '\n':
-			fmt.Fprintf(&b, "'+[char]::ConvertFromUtf32(0x%x)+'", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('\'')
-	if quoted := b.String(); strings.Contains(quoted, "'+[char]") {
-		return "(" + quoted + ")"
-	}
-	return b.String()
 }
 
 // DataDir returns the directory for a user's data that cannot be made again, "" if there is

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/human"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/timespec"
 	"pigrep/keep"
 	"pigrep/ui/cli/app"
@@ -138,7 +139,7 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 	path, err := x.Archive.Restore(c)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return &problem.Error{Code: problem.CodeIO, Message: c.File.Path + " is there, and is not overwritten", Hint: "the copy can be read: pigrep show " + name}
+		return &problem.Error{Code: problem.CodeIO, Message: c.File.Path + " is there, and is not overwritten", Hint: "the copy can be read: pigrep show " + shellcmd.Here.Operand(name)}
 	case err != nil:
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot restore the session", Err: err}
 	}
