@@ -140,7 +140,11 @@ func fromIndex(a *app.App, cmd *cobra.Command, prefix string, list func(*index.R
 		return nil
 	}
 	defer r.Close()
-	values := list(r, prefix)
+	// What sessions say is no flag, and no line of the answer to the shell.
+	values := slices.DeleteFunc(list(r, prefix), func(v string) bool {
+		word, _, _ := strings.Cut(v, "\t")
+		return strings.HasPrefix(word, "-") || strings.ContainsFunc(word, terminal.Hidden)
+	})
 	return values[:min(len(values), maxCompletions)]
 }
 
