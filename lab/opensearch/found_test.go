@@ -273,7 +273,7 @@ func forged(t *testing.T, url string) {
 		}
 	}
 	post(t, url+"/forged-sessions-v2/_doc?refresh=true", `{"sort":"push","host":"`+"\\u001b[2J"+`","user":"\u001b[31m","pushed":9000000000000000,"sessions":-1,"documents":-1,"bytes":-1}`)
-	for _, line := range slices.Concat(commands, []string{"remote status", "remote forget --dry-run --before 2100-01-01"}) {
+	for _, line := range slices.Concat(commands, []string{"remote status", "remote forget --dry-run --before yesterday"}) {
 		args := append(strings.Fields(line), "--from", "team")
 		if args[0] == "remote" {
 			args = slices.Insert(strings.Fields(line), 2, "team")

@@ -211,11 +211,11 @@ func TestOneNode(t *testing.T) {
 		}
 	})
 	t.Run("forget", func(t *testing.T) {
-		m.must("remote", "forget", "team", "0195562e-9a20-7c11-8f3a-5d2b6c7e8f90")
+		m.must("remote", "forget", "team", "--yes", "0195562e-9a20-7c11-8f3a-5d2b6c7e8f90")
 		if out, _, code := m.run("show", "0195562e", "--from", "team"); code == 0 {
 			t.Errorf("it is still there: %s", out)
 		}
-		m.must("remote", "forget", "team", "--before", "2100-01-01")
+		m.must("remote", "forget", "team", "--yes", "--before", "yesterday")
 		if n := documents(t, url, "pigrep-sessions-v2"); n > 5 { // lines about pushes
 			t.Errorf("%d documents are left", n)
 		}

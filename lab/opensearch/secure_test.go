@@ -141,10 +141,10 @@ func TestSecurity(t *testing.T) {
 	if out := bob.must("sessions", "--from", "team"); !strings.Contains(out, "parser-lab") {
 		t.Errorf("what he may see is missing: %s", out)
 	}
-	for _, args := range [][]string{{"push", "team", "--session-dir", sessions}, {"remote", "init", "team", "--shards", "2"}, {"remote", "forget", "team", "01961f3c"}} {
+	for _, args := range [][]string{{"push", "team", "--session-dir", sessions}, {"remote", "init", "team", "--shards", "2"}, {"remote", "forget", "team", "--yes", "01961f3c"}} {
 		if out, errs, code := bob.run(args...); code != 2 || !strings.Contains(errs, "403") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, out, errs)
 		}
 	}
-	t.Log(ann.must("remote", "forget", "team", "01961f3c"))
+	t.Log(ann.must("remote", "forget", "team", "--yes", "01961f3c"))
 }

@@ -156,7 +156,10 @@ func (a *Archive) listMonths(ctx context.Context, s *Status) error {
 }
 
 // A Match is a session file that Matching found.
-type Match struct{ Key, Path, Session string }
+type Match struct {
+	Key, Path, Session string
+	Gone               bool // the file is no longer on its machine
+}
 
 // Matching returns the session files that a name means, or those that began before a time.
 func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (list []Match, err error) {
@@ -174,7 +177,7 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 		sum := s.summary()
 		handle := session.Handle(sum.ID, sum.Path)
 		if name == "" || name == sum.Path || near.IsID(handle, name) {
-			list = append(list, Match{s.FileKey, sum.Path, handle})
+			list = append(list, Match{s.FileKey, sum.Path, handle, s.Gone})
 		}
 		return nil
 	})

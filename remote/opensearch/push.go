@@ -37,6 +37,7 @@ type Push struct {
 	Vanished   func(string) bool // reports whether a session file is no longer there; nil: nobody looks
 	Reveal     bool              // secrets are not masked
 	DryRun     bool              // only count
+	Replace    bool              // replace what the archive has of files that were rewritten or cut off
 	Patient    bool              // try for as long as the context lives
 	Now        func() time.Time  // the clock
 	// Progress says how many bytes of session files are sent, from one goroutine at a time; it may be nil.
@@ -45,18 +46,19 @@ type Push struct {
 
 // A Report says what a push did.
 type Report struct {
-	Sessions  int       `json:"sessions"`  // that were sent, or in part
-	Unchanged int       `json:"unchanged"` // that were there already
-	Rewritten int       `json:"rewritten"` // of Sessions: sent again from the start
-	Gone      int       `json:"vanished"`  // files that were marked
-	Documents int       `json:"documents"` // confirmed
-	Bytes     int64     `json:"bytes"`     // of session files
-	Retried   int       `json:"retried"`   // documents that the engine rejected and took later
-	Newer     int       `json:"newer"`     // documents of which it has a newer generation
-	TooLong   int       `json:"tooLong"`   // lines that are left out because they are too long
-	Damaged   int       `json:"damaged"`   // states of this machine that no push has written
-	Refused   []Refusal `json:"refused"`
-	Failed    []string  `json:"failed"` // files that cannot be read, and why
+	Sessions    int       `json:"sessions"`    // that were sent, or in part
+	Unchanged   int       `json:"unchanged"`   // that were there already
+	Rewritten   int       `json:"rewritten"`   // of Sessions: sent again from the start
+	NotReplaced int       `json:"notReplaced"` // files that were rewritten, of which the archive has what they had
+	Gone        int       `json:"vanished"`    // files that were marked
+	Documents   int       `json:"documents"`   // confirmed
+	Bytes       int64     `json:"bytes"`       // of session files
+	Retried     int       `json:"retried"`     // documents that the engine rejected and took later
+	Newer       int       `json:"newer"`       // documents of which it has a newer generation
+	TooLong     int       `json:"tooLong"`     // lines that are left out because they are too long
+	Damaged     int       `json:"damaged"`     // states of this machine that no push has written
+	Refused     []Refusal `json:"refused"`
+	Failed      []string  `json:"failed"` // files that cannot be read, and why
 }
 
 // pushing is a push that runs.
@@ -80,8 +82,10 @@ type pushing struct {
 	refused map[string]int // by file key
 }
 
-// errRewritten says that the bytes of a file which the archive has are not those of the file.
-var errRewritten = errors.New("rewritten")
+var (
+	errRewritten = errors.New("rewritten") // the archive has other bytes of the file
+	errNoRecord  = errors.New("no record") // the archive has no record of it that this version can continue
+)
 
 // Push sends what the archive does not have. It may be killed at any time, and run again: what
 // the archive claims to have, it has.
@@ -221,7 +225,11 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 	if err == nil {
 		err = p.read(ctx, f, s, &st, from, mtime)
 	}
-	if errors.Is(err, errRewritten) {
+	switch rewritten := errors.Is(err, errRewritten); {
+	case rewritten && !p.Replace:
+		p.report.NotReplaced++
+		return nil
+	case rewritten || errors.Is(err, errNoRecord):
 		p.report.Rewritten++
 		st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = st.Gen+1, 0, 0, 0, true
 		err = p.read(ctx, f, s, &st, checkpoint{}, mtime)
@@ -257,11 +265,14 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 		return at, err
 	}
 	k := kept[st.FileKey]
-	if k == nil || k.Sum == "" || k.Through > size || st.Offset > size {
+	switch {
+	case st.Offset > size, k != nil && k.Through > size:
 		return at, errRewritten
+	case k == nil || k.Sum == "":
+		return at, errNoRecord
 	}
 	if at.record, _, err = unpack(k, st); err != nil {
-		return at, errRewritten
+		return at, errNoRecord
 	}
 	at.offset, at.sum = k.Through, k.Sum
 	return at, nil

@@ -49,7 +49,7 @@ func message(n int, text string) string {
 func push(t *testing.T, a *Archive, d disk, change ...func(*Push)) (*Report, error) {
 	t.Helper()
 	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
-	p := Push{Host: "laptop", User: "me", Adapter: registry, Files: d, Now: func() time.Time { return time.Unix(1800000000, 0) }}
+	p := Push{Host: "laptop", User: "me", Adapter: registry, Files: d, Replace: true, Now: func() time.Time { return time.Unix(1800000000, 0) }}
 	for _, path := range slices.Sorted(maps.Keys(d)) {
 		f, _ := d.Open(path)
 		begin, err := adapter.Begin(registry, path, f)
@@ -158,6 +158,34 @@ func TestPushLeavesDataOut(t *testing.T) {
 	}
 	if got := restored(t, f.archive())["/s/a.jsonl"]; !strings.Contains(got, "[44000 bytes of data left out]") || !strings.Contains(got, "look") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// What the archive has of a file that was rewritten or cut off may be nowhere else: it is replaced only if
+// that was asked for.
+func TestPushReplacesOnlyIfAsked(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one") + message(2, "two"), "/s/b.jsonl": header + message(1, "other")}
+	a := f.archive()
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	had := restored(t, a)
+	for name, text := range map[string]string{"rewritten": header + message(1, "ONE") + message(2, "two") + message(3, "three"), "cut off": header} {
+		d["/s/a.jsonl"] = text
+		report, err := push(t, a, d, func(p *Push) { p.Replace = false })
+		if err != nil || report.NotReplaced != 1 || report.Rewritten != 0 || report.Sessions != 0 || report.Documents != 0 {
+			t.Errorf("%s: %+v, %v", name, report, err)
+		}
+		if got := restored(t, a); got["/s/a.jsonl"] != had["/s/a.jsonl"] {
+			t.Errorf("%s: the archive has\n%s, want\n%s", name, got["/s/a.jsonl"], had["/s/a.jsonl"])
+		}
+	}
+	d["/s/c.jsonl"] = strings.Replace(header, "s1", "s3", 1)
+	if report, err := push(t, a, d, func(p *Push) { p.Replace = false }); err != nil || report.Sessions != 1 || report.NotReplaced != 1 {
+		t.Errorf("others are sent: %+v, %v", report, err)
+	}
+	if report, err := push(t, a, d, func(p *Push) { p.Replace, p.DryRun = false, true }); err != nil || report.NotReplaced != 1 {
+		t.Errorf("counted: %+v, %v", report, err)
 	}
 }
 
@@ -313,7 +341,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := a.Matching(t.Context(), "s2", time.Time{})
-	if err != nil || len(found) != 1 {
+	if err != nil || len(found) != 1 || found[0].Gone {
 		t.Fatalf("%v, %v", found, err)
 	}
 	if err := a.Forget(t.Context(), []string{found[0].Key}); err != nil {

@@ -38,9 +38,9 @@ import (
 type remoteOptions struct {
 	flags.Shared `takes:"output -verbose -hyperlink"`
 	remotes.Remote
-	As, Before string
-	DryRun     bool
-	Shards     flags.Number
+	As, Before  string
+	DryRun, Yes bool
+	Shards      flags.Number
 }
 
 func newRemoteCommand(a *app.App) *cobra.Command {
@@ -121,18 +121,24 @@ func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string
 	if err != nil {
 		return err
 	}
+	was := list[name]
 	list[name] = &o.Remote
 	if err := list.Write(a); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the list of archives", Err: err}
 	}
-	return o.tell(a, map[string]any{"added": name}, fmt.Sprintf("added %s: %s; see whether it answers: pigrep remote status %s", name, o.URL, name))
+	added := "added " + name
+	if was != nil {
+		added = "replaced " + name + ", which was " + was.URL
+	}
+	return o.tell(a, map[string]any{"added": name}, fmt.Sprintf("%s: %s; see whether it answers: pigrep remote status %s", added, o.URL, name))
 }
 
 func runRemoteRemove(_ context.Context, a *app.App, o *remoteOptions, args []string) error {
 	list, err := remotes.Read(a)
-	if err == nil {
-		_, err = list.Find(args[0])
+	if err != nil {
+		return err
 	}
+	was, err := list.Find(args[0])
 	if err != nil {
 		return err
 	}
@@ -140,7 +146,7 @@ func runRemoteRemove(_ context.Context, a *app.App, o *remoteOptions, args []str
 	if err := list.Write(a); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the list of archives", Err: err}
 	}
-	return o.tell(a, map[string]any{"removed": args[0]}, "removed "+args[0]+" from the list; the archive itself is as it was")
+	return o.tell(a, map[string]any{"removed": args[0]}, "removed "+args[0]+", which was "+was.URL+", from the list; the archive itself is as it was")
 }
 
 func runRemoteList(_ context.Context, a *app.App, o *remoteOptions, _ []string) error {
@@ -243,11 +249,10 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	}
 	name, before := "", time.Time{}
 	if o.Before != "" {
-		span, err := timespec.Parse(o.Before, a.Now())
-		if err != nil {
-			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--before: %v", err)
+		var err error
+		if before, err = timespec.ParseDays(o.Before, a.Now()); err != nil {
+			return problem.Usagef("forms that work: "+strings.Join(timespec.DayExamples, ", "), "--before: %v", err)
 		}
-		before = span.Start
 	} else {
 		name = args[1]
 	}
@@ -260,7 +265,11 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 		return remotes.Problem(err)
 	}
 	var keys, paths, names []string
+	only := 0
 	for _, f := range found {
+		if f.Gone {
+			only++
+		}
 		keys, paths = append(keys, f.Key), append(paths, f.Path)
 		if !slices.Contains(names, f.Session) {
 			names = append(names, f.Session)
@@ -269,13 +278,20 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	if name != "" && len(names) > 1 {
 		return &problem.Error{Code: conversation.CodeAmbiguous, Message: fmt.Sprintf("%q is the beginning or end of several ids", name), Hint: "use one of these", Candidates: names[:min(len(names), conversation.MaxCandidates)]}
 	}
+	lost := human.When(only > 0, human.Plural(only, "is", "are")+" gone from the machine that had it")
 	facts := map[string]any{"archive": args[0], "dryRun": o.DryRun, "sessions": append([]string{}, paths...)}
 	switch {
 	case o.DryRun:
-		return o.tell(a, facts, append(paths, fmt.Sprintf("%s would be deleted from %s", human.Plural(len(paths), "session file", "session files"), args[0]))...)
+		facts["gone"] = only
+		line := fmt.Sprintf("%s would be deleted from %s", human.Plural(len(paths), "session file", "session files"), args[0])
+		return o.tell(a, facts, append(paths, human.Joined("; ", line, lost))...)
 	case len(keys) == 0 && name != "":
 		a.Explain("`pigrep sessions --from "+args[0]+"` lists the sessions there", "no session %s in %s", name, args[0])
 		return problem.ErrNothingFound
+	default:
+		if err := a.Confirm(o.Yes, fmt.Sprintf("delete %s from %s", human.Plural(len(paths), "session file", "session files"), args[0]), lost); err != nil {
+			return err
+		}
 	}
 	if name == "" {
 		dropped, err := archive.DropMonths(ctx, before)
@@ -385,8 +401,18 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 			bar(indexer.Progress{Bytes: done, Committed: done, BytesTotal: total, Left: time.Duration(left)})
 		}
 	}
+	push.Replace = o.Yes
 	report, err := archive.Push(ctx, push)
-	end()
+	if end(); err == nil && report.NotReplaced > 0 && !o.Watch && !o.DryRun {
+		if q.App.Confirm(false, "replace "+notReplaced(report), "what "+o.name+" has of them may be nowhere else") == nil {
+			before := *report
+			push.Replace = true
+			report, err = archive.Push(ctx, push)
+			if report != nil {
+				report.Sessions, report.Documents, report.Bytes, report.Gone = report.Sessions+before.Sessions, report.Documents+before.Documents, report.Bytes+before.Bytes, before.Gone
+			}
+		}
+	}
 	if report != nil && (err == nil || report.Documents > 0) {
 		if failed := o.tell(q, report); failed != nil {
 			return failed
@@ -395,7 +421,7 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 	if err != nil {
 		return remotes.Problem(err)
 	}
-	if len(report.Refused)+len(report.Failed)+report.TooLong > 0 {
+	if len(report.Refused)+len(report.Failed)+report.TooLong+report.NotReplaced > 0 {
 		return problem.ErrIncomplete
 	}
 	o.pushed = seen
@@ -467,6 +493,9 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 	for _, text := range r.Failed {
 		a.Warn("%s", terminal.Clean(text))
 	}
+	if r.NotReplaced > 0 {
+		a.Advise("replace it: pigrep push "+o.name+" --yes", "not sent: %s; what %s has of them may be nowhere else", notReplaced(r), o.name)
+	}
 	if r.Damaged > 0 {
 		a.Advise("`pigrep remote status "+o.name+"` names them", "%s not written by pigrep; what is here was sent again",
 			human.Plural(r.Damaged, "document about this machine in "+o.name+" was", "documents about this machine in "+o.name+" were"))
@@ -475,6 +504,10 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 		a.Advise("--max-line MB, or the setting max-line, reads longer lines", "%s left out: longer than max-line", human.Plural(r.TooLong, "line is", "lines are"))
 	}
 	return nil
+}
+
+func notReplaced(r *opensearch.Report) string {
+	return human.Plural(r.NotReplaced, "session file that was", "session files that were") + " rewritten or cut off here"
 }
 
 func (o *pushOptions) line(r *opensearch.Report) string {

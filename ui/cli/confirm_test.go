@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,5 +90,32 @@ func TestDeletingCopiesAsks(t *testing.T) {
 				t.Errorf("%d copies are left, want %d", left, want)
 			}
 		})
+	}
+}
+
+// Deleting from an archive asks too, and an age that may mean minutes never reaches it.
+func TestForgettingAsks(t *testing.T) {
+	deleted := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		deleted = deleted || r.Method == http.MethodDelete || strings.Contains(r.URL.Path, "_delete_by_query")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"hits":{"hits":[]}}`)
+	}))
+	t.Cleanup(server.Close)
+	for args, want := range map[string]string{
+		"--before 1y":            "without a terminal: delete 0 session files from team",
+		"--before 6m --yes":      "minutes or months",
+		"--before 2h --yes":      "days or longer",
+		"--before 2100-01-01 -y": "at least a day ago",
+	} {
+		a, _, errs := testApp(t)
+		a.ConfigDir = filepath.Join(a.Home, "config")
+		if code := Run(context.Background(), a, []string{"remote", "add", "team", server.URL}); code != problem.ExitDone {
+			t.Fatal(errs)
+		}
+		code := Run(context.Background(), a, append([]string{"remote", "forget", "team"}, strings.Fields(args)...))
+		if code != problem.ExitError || !strings.Contains(errs.String(), want) || deleted {
+			t.Errorf("%s: exit code %d, stderr %q, want %q; deleted: %t", args, code, errs, want, deleted)
+		}
 	}
 }
