@@ -47,9 +47,9 @@ func announces(name string) bool {
 	return false
 }
 
-// JSON returns a JSON text with the secrets in its strings masked. Strings are
-// decoded, masked and encoded again; everything else is unchanged. Text that is
-// not JSON is masked as text.
+// JSON returns a JSON text with the secrets in its strings masked, in the names of members
+// too. Strings are decoded, masked and encoded again; everything else is unchanged. Text
+// that is not JSON is masked as text.
 //
 // A string is a secret by itself, by the name of its member, by that of the member
 // around it ({"password": {"value": X}}), by a member beside it ({"name": "password",
@@ -91,19 +91,19 @@ func (m *masker) value(v jsonl.Value, name string, private bool) {
 		m.list(v, name)
 	case '"':
 		if text := m.text(v); private && lists.JWKPrivate.has(name) && len(text) >= 8 {
-			m.replace(v, Mask("private-key"))
+			m.replace(v.Start, v.End, Mask("private-key"))
 		} else {
 			m.mask(v, text, name)
 		}
 	}
 }
 
-func (m *masker) object(v jsonl.Value, name string) {
+func (m *masker) object(v jsonl.Value, named string) {
 	// What its members name, before their values are masked.
 	var private bool
 	about := "" // the name that this object gives to its value
-	for bytes, each := range m.scanner.Members(v) {
-		key := string(bytes)
+	for name, each := range m.scanner.Members(v) {
+		key := string(name)
 		private = private || key == "kty"
 		if m.scanner.Kind(each) == '"' && lists.NamingWords.has(strings.ToLower(key)) && classify(about) == noSecret {
 			if text := m.text(each); classify(text) != noSecret || strings.EqualFold(text, "authorization") {
@@ -111,17 +111,31 @@ func (m *masker) object(v jsonl.Value, name string) {
 			}
 		}
 	}
-	for bytes, each := range m.scanner.Members(v) {
-		key := string(bytes)
+	end := v.Start // of what is before a member
+	for name, each := range m.scanner.Members(v) {
+		key := string(name)
+		if !isPlainKey(key) {
+			if masked := Text(key); masked != key {
+				m.replace(end+bytes.IndexByte(m.raw[end:], '"'), bytes.LastIndexByte(m.raw[:each.Start], '"')+1, masked)
+			}
+		}
+		end = each.End
 		switch isValue := lists.ValueWords.has(strings.ToLower(key)); {
 		case isValue && about != "":
 			m.value(each, about, false)
-		case isValue && classify(name) >= token:
-			m.value(each, name, false)
+		case isValue && classify(named) >= token:
+			m.value(each, named, false)
 		default:
 			m.value(each, key, private)
 		}
 	}
+}
+
+// isPlainKey reports whether the name of a member has no secret, as nearly all have none: it
+// is short and has neither digits nor signs.
+func isPlainKey(key string) bool {
+	const longest = 32
+	return len(key) < shortest || len(key) < longest && skipAny(key, 0, letters+"_-.$") == len(key)
 }
 
 func (m *masker) list(v jsonl.Value, name string) {
@@ -154,17 +168,18 @@ func (m *masker) text(v jsonl.Value) string {
 
 func (m *masker) mask(v jsonl.Value, text, name string) {
 	if rule, ok := Named(name, text); ok {
-		m.replace(v, Mask(rule))
+		m.replace(v.Start, v.End, Mask(rule))
 	} else if masked := Text(text); masked != text {
-		m.replace(v, masked)
+		m.replace(v.Start, v.End, masked)
 	}
 }
 
-func (m *masker) replace(v jsonl.Value, text string) {
-	m.out.Write(m.raw[m.done:v.Start])
+// replace writes a text in place of the string from start to end.
+func (m *masker) replace(start, end int, text string) {
+	m.out.Write(m.raw[m.done:start])
 	e := json.NewEncoder(&m.out)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text)              // a string can always be encoded
 	m.out.Truncate(m.out.Len() - 1) // the newline
-	m.done = v.End
+	m.done = end
 }

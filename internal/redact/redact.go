@@ -30,6 +30,9 @@ type Span struct {
 // Mask returns the replacement for a secret that this rule found.
 func Mask(rule string) string { return "[redacted:" + rule + "]" }
 
+// Masked reports whether a text has a mask.
+func Masked(text string) bool { return strings.Contains(text, "[redacted:") }
+
 // How far around a piece of text Around looks for secrets that reach into it. It
 // then looks further back, to the start of the word or private key at that point.
 const (
@@ -147,8 +150,8 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 }
 
 // Strings masks the strings in a value that a pointer points to: in fields that other
-// packages can set, in elements and behind pointers. It is for the rows of answers, so
-// that no field is forgotten: a path may have a token in it. The tag `redact:"-"`
+// packages can set, in elements, keys of maps and behind pointers. It is for the rows of
+// answers, so that no field is forgotten: a path may have a token in it. The tag `redact:"-"`
 // excludes a field that was already masked as part of a longer text, and whose marked
 // ranges must stay valid. A string that ends in an ellipsis may have been cut there.
 func Strings(v any) { fields(reflect.ValueOf(v)) }
@@ -181,10 +184,11 @@ func fields(v reflect.Value) {
 	case reflect.Pointer:
 		fields(v.Elem())
 	case reflect.Interface:
-		if e := v.Elem(); e.Kind() == reflect.Pointer {
+		switch e := v.Elem(); {
+		case e.Kind() == reflect.Pointer:
 			fields(e)
-		} else if e.Kind() == reflect.String && v.CanSet() {
-			v.Set(reflect.ValueOf(Text(e.String())))
+		case e.IsValid() && v.CanSet():
+			v.Set(masked(e))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -199,9 +203,9 @@ func fields(v reflect.Value) {
 				v.SetBytes(JSON(v.Bytes()))
 			}
 			return
-		case v.Type().Elem().Kind() == reflect.Uint8:
+		case v.Type().Elem().Kind() <= reflect.Complex128: // numbers
 			return
-		case v.Type().Elem().Kind() == reflect.String && v.CanSet() && v.Len() > 0: // others may have the list
+		case v.CanSet() && v.Len() > 0: // others may have the list
 			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(own, v)
 			v.Set(own)
@@ -210,12 +214,22 @@ func fields(v reflect.Value) {
 			fields(v.Index(i))
 		}
 	case reflect.Map:
-		if v.Type().Elem().Kind() == reflect.String {
-			for _, k := range v.MapKeys() {
-				v.SetMapIndex(k, reflect.ValueOf(Text(v.MapIndex(k).String())).Convert(v.Type().Elem()))
+		if v.CanSet() && v.Len() > 0 {
+			own := reflect.MakeMapWithSize(v.Type(), v.Len())
+			for each := v.MapRange(); each.Next(); {
+				own.SetMapIndex(masked(each.Key()), masked(each.Value()))
 			}
+			v.Set(own)
 		}
 	}
+}
+
+// masked returns a copy of a value with its strings masked.
+func masked(v reflect.Value) reflect.Value {
+	own := reflect.New(v.Type()).Elem()
+	own.Set(v)
+	fields(own)
+	return own
 }
 
 // The tables of secrets.

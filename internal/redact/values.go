@@ -113,7 +113,7 @@ func isExpression(v string) bool {
 	if n := strings.IndexByte(v, '('); n >= 0 && (strings.Contains(v, "()") || n == len(v)-1 || isName(v[:n])) {
 		return true
 	}
-	return strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") && len(v) < 24 || strings.Contains(v, "…") && len(v) < 12
+	return strings.Contains(v, "${") || strings.Contains(v, "{{") || Masked(v) || strings.Contains(v, "%s") && len(v) < 24 || strings.Contains(v, "…") && len(v) < 12
 }
 
 var nameSigns = setOf(alnum + "_.->:")

@@ -96,6 +96,7 @@ var windowsKeywords = []string{"if", "elseif", "else", "for", "foreach", "while"
 
 func firstWords(command string) (programs []string) {
 	begins, called, assigns := true, false, false
+	command = withoutArmour(command)
 	for _, token := range windowsToken().FindAllString(command[:min(len(command), maxParsed)], -1) {
 		switch token[0] {
 		case ';', '|', '(', '{', '}', '\n':

@@ -92,7 +92,30 @@ func newDissector() *dissector {
 // the next call.
 func (d *dissector) dissect(text, dir string) {
 	*d = dissector{parser: d.parser, commands: d.commands[:0], accesses: d.accesses[:0], effects: d.effects, source: text, dir: dir}
-	d.script(text, nil)
+	d.script(withoutArmour(text), nil)
+}
+
+// withoutArmour returns a text as long with blanks in place of keys and certificates in
+// armour, whose lines are not commands even where no quotes are around them.
+func withoutArmour(text string) string {
+	const begin, end = "-----BEGIN ", "-----END "
+	var b strings.Builder
+	rest := text
+	for from := strings.Index(rest, begin); from >= 0; from = strings.Index(rest, begin) {
+		to := len(rest)
+		if n := strings.Index(rest[from:], end); n >= 0 {
+			to = from + n + len(end)
+			to += max(0, strings.Index(rest[to:min(len(rest), to+64)], "-----"))
+			to += len(rest[to:]) - len(strings.TrimLeft(rest[to:], "-"))
+		}
+		b.WriteString(rest[:from])
+		b.WriteString(strings.Repeat(" ", to-from))
+		rest = rest[to:]
+	}
+	if b.Len() == 0 {
+		return text
+	}
+	return b.String() + rest
 }
 
 func (d *dissector) script(text string, upstream []string) {

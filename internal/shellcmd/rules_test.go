@@ -171,6 +171,8 @@ func TestPrograms(t *testing.T) {
 		{"parallel gzip ::: a b", "parallel, gzip"},
 		{"powershell.exe -NoProfile -Command 'Get-Item x | Remove-Item'", "powershell, Get-Item, Remove-Item"},
 		{"cmd.exe /c dir", "cmd, dir"},
+		{"cat > k.pem\n-----BEGIN RSA KEY-----\nMIIEabc/def+0\nab/Cd0=\n-----END RSA KEY-----\nls", "cat, ls"},
+		{"echo x; -----BEGIN CERTIFICATE-----\nMIIEabc/def+0", "echo"},
 	} {
 		programs, broken := programsOf(NewFolder(), test.command)
 		slices.Sort(programs)

@@ -489,6 +489,15 @@ func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span
 	return []byte(masked), moved
 }
 
+// Masked returns a summary with the secrets in all of its strings masked.
+func Masked(s session.Summary) session.Summary {
+	facts := SessionHit{SessionFacts: SessionFacts{Name: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Subject}}
+	facts.Redact()
+	s.Name, s.FirstPrompt, s.Subject = facts.Name, facts.FirstPrompt, facts.Title
+	redact.Strings(&s)
+	return s
+}
+
 func (s *SessionHit) Redact() {
 	s.Name = redact.Text(s.Name)
 	for _, text := range []*string{&s.FirstPrompt, &s.Title} {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,6 +68,7 @@ type pushing struct {
 	archive *Archive
 	known   map[string]*state // by file key, what the archive has of this machine
 	months  map[string]bool   // whose index exists
+	named   map[string]bool   // the paths under which files were sent
 	stale   []state           // files of which earlier generations have to be deleted
 	total   int64
 	done    int64
@@ -94,7 +96,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 		return nil, err
 	}
 	p := &pushing{
-		Push: &in, archive: a, known: make(map[string]*state), months: make(map[string]bool), patience: patience, current: &batch{},
+		Push: &in, archive: a, known: make(map[string]*state), months: make(map[string]bool), named: make(map[string]bool), patience: patience, current: &batch{},
 		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]int),
 	}
 	if in.Patient {
@@ -142,16 +144,21 @@ func (a *Archive) refresh(ctx context.Context, index string) error {
 
 // all fills batches with all files, those first that were changed last, and claims that those which vanished are gone.
 func (p *pushing) all(ctx context.Context) error {
+	p.Sessions = slices.Clone(p.Sessions)
+	paths := make([]string, len(p.Sessions)) // on this machine
 	for i := range p.Sessions {
 		s := &p.Sessions[i]
+		paths[i] = s.Path
+		if !p.Reveal {
+			*s = search.Masked(*s)
+		}
 		p.total += s.Size
 		if k := p.known[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
 			p.total -= k.Offset
 		}
 	}
 	for i := range p.Sessions {
-		s := &p.Sessions[i]
-		err := p.session(ctx, s)
+		err := p.session(ctx, &p.Sessions[i], paths[i])
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -165,7 +172,7 @@ func (p *pushing) all(ctx context.Context) error {
 		}
 	}
 	for _, k := range p.known {
-		if p.Vanished == nil || k.Gone || !p.Vanished(k.Path) {
+		if p.Vanished == nil || k.Gone || redact.Masked(k.Path) || !p.Vanished(k.Path) {
 			continue
 		}
 		p.report.Gone++ // what was sent of it stays
@@ -188,20 +195,24 @@ func (p *pushing) confirmed(documents int, source int64) {
 	}
 }
 
-// session sends what the archive lacks of a session file.
-func (p *pushing) session(ctx context.Context, s *session.Summary) error {
-	f, err := p.Files.Open(s.Path)
+// session sends what the archive lacks of a session file, which has another path here if its summary is masked.
+func (p *pushing) session(ctx context.Context, s *session.Summary, path string) error {
+	f, err := p.Files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if p.named[s.Path] {
+		return fmt.Errorf("%s is not sent: with its secrets masked, its path is that of another session file", path)
+	}
+	p.named[s.Path] = true
 	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}
 	known := p.known[st.FileKey]
 	if known != nil {
 		st.Month, st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Lines, known.Refused, known.Stale
 		st.Documents, st.Tokens = known.Documents, known.Tokens
 	}
-	st.describe(s, p.Reveal)
+	st.describe(s)
 	mtime := millis(f.ModTime())
 	if known != nil && known.Size == f.Size() && known.Mtime == mtime {
 		p.report.Unchanged++
@@ -235,7 +246,7 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 		err = p.read(ctx, f, s, &st, checkpoint{}, mtime)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.Path, err)
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 	p.mu.Lock()
 	p.report.Sessions++
@@ -278,18 +289,9 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 	return at, nil
 }
 
-func (f *facts) mask() {
-	s := search.SessionHit{SessionFacts: search.SessionFacts{Name: f.Name, FirstPrompt: f.FirstPrompt, Title: f.Subject, Labels: f.Labels}}
-	s.Redact()
-	f.Name, f.FirstPrompt, f.Subject, f.Labels = s.Name, s.FirstPrompt, s.Title, s.Labels
-}
-
 // read sends the lines of a file after a checkpoint, and claims them.
 func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, from checkpoint, mtime int64) error {
-	o, err := p.begin(f, s, st, from)
-	if err != nil {
-		return err
-	}
+	o := p.begin(s, st, from)
 	put := func(ctx context.Context, put func(*rawLine) error) error { return o.lines(ctx, f, from, put) }
 	take := func(l *rawLine, kept []byte) error {
 		defer o.room.Release(l.weight())
@@ -342,20 +344,16 @@ type outgoing struct {
 }
 
 // begin begins a file, or continues a record.
-func (p *pushing) begin(f entry.File, s *session.Summary, st *state, from checkpoint) (*outgoing, error) {
-	begin, err := adapter.Begin(p.Adapter, s.Path, f)
-	if err != nil {
-		return nil, err
-	}
+func (p *pushing) begin(s *session.Summary, st *state, from checkpoint) *outgoing {
 	o := &outgoing{pushing: p, st: st, summary: s, room: semaphore.NewWeighted(lineBytes), sum: from.sum}
 	o.base = document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
 	rec := from.record
 	if rec == nil {
 		rec = &session.Record{}
-		rec.Path, rec.Agent, rec.Notes = remote.Name(p.Host, s.Path), s.Agent, begin.Header.Notes
+		rec.Path, rec.Agent, rec.Notes = remote.Name(p.Host, s.Path), s.Agent, s.Notes
 	}
 	o.recorder = indexer.NewRecorder(p.Adapter, rec, o.parts)
-	return o, nil
+	return o
 }
 
 // lines puts the lines of a file after a checkpoint. The bytes before must be those of which the

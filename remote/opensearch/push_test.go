@@ -3,6 +3,8 @@ package opensearch
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +18,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/agents"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
 )
@@ -145,6 +148,65 @@ func TestPushMasks(t *testing.T) {
 	}
 	if got := restored(t, f.archive())["/s/b.jsonl"]; !strings.Contains(got, secret) {
 		t.Errorf("with Reveal it is masked: %s", got)
+	}
+}
+
+// Wherever a string of a session file has a secret, or its path, nothing that is sent has it.
+func TestPushMasksEveryPlace(t *testing.T) {
+	d := make(disk)
+	for name, text := range testkit.Planted(t) {
+		d["/home/u/"+name] = text
+	}
+	d["/home/u/"+testkit.Secret+"/.pi/agent/sessions/a.jsonl"] = header + message(1, "one")
+	if len(d) < 400 {
+		t.Fatalf("there are only %d places", len(d))
+	}
+	f := newFake(t)
+	report, err := push(t, f.archive(), d)
+	if err != nil || len(report.Failed)+len(report.Refused) > 0 {
+		t.Fatalf("the push: %+v, %v", report, err)
+	}
+	leaks := 0
+	for _, docs := range f.indices {
+		for id, doc := range docs {
+			text, _ := json.Marshal(doc.source)
+			if packed, ok := doc.source["record"].(string); ok {
+				z, _ := unpacker()
+				data, err := base64.StdEncoding.DecodeString(packed)
+				if err == nil {
+					data, err = z.DecodeAll(data, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = append(text, data...)
+			}
+			if at := bytes.Index(bytes.ToLower(text), []byte(strings.ToLower(testkit.Core)[:12])); at >= 0 {
+				if leaks++; leaks <= 10 {
+					t.Errorf("%s has the secret: %q", id, text[max(0, at-200):min(len(text), at+60)])
+				}
+			}
+		}
+	}
+	for i, request := range f.requests {
+		if strings.Contains(request+f.bodies[i], testkit.Core) {
+			t.Fatalf("%s sends the secret", request)
+		}
+	}
+	// A file with a masked path is there, is not sent again, and has not vanished.
+	report, err = push(t, f.archive(), d)
+	if err != nil || report.Unchanged != len(d) || report.Gone > 0 {
+		t.Errorf("the second push: %+v, %v", report, err)
+	}
+}
+
+// Of two files whose paths differ only in a secret, one is sent, and the other is named.
+func TestPushOfMaskedNamesakes(t *testing.T) {
+	other := strings.Replace(testkit.Secret, "0q1W", "9z8Y", 1)
+	f := newFake(t)
+	report, err := push(t, f.archive(), disk{"/s/" + testkit.Secret + "/a.jsonl": header + message(1, "one"), "/s/" + other + "/a.jsonl": header + message(1, "two")})
+	if err != nil || report.Sessions != 1 || len(report.Failed) != 1 {
+		t.Errorf("the push: %+v, %v", report, err)
 	}
 }
 

@@ -164,7 +164,7 @@ type state struct {
 	Facts facts `json:"facts"`
 }
 
-// facts are what a summary says beyond what the fields of a state say, with secrets masked.
+// facts are what a summary says beyond what the fields of a state say.
 type facts struct {
 	Agent       string // adapter.Agent.Name
 	Version     int
@@ -185,16 +185,13 @@ type facts struct {
 }
 
 // describe sets what a summary says.
-func (s *state) describe(from *session.Summary, reveal bool) {
+func (s *state) describe(from *session.Summary) {
 	s.Sort, s.Agent, s.Session, s.CWD = sortSession, session.ShortAgent(from.Agent), from.ID, session.Slashed(from.CWD)
 	s.Begun, s.Oldest, s.Newest = millis(from.Timestamp), millis(from.Oldest), millis(from.Newest)
 	s.Facts = facts{
 		Agent: from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
 		Name: from.Name, NameRank: from.NameRank, FirstPrompt: from.FirstPrompt, Subject: from.Subject, LastMessage: from.LastMessage,
 		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Labels: from.LabelNames,
-	}
-	if !reveal {
-		s.Facts.mask()
 	}
 	if s.Facts.Name != "" {
 		s.Kind, s.Time = session.KindTitle, s.Newest

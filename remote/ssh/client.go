@@ -515,7 +515,7 @@ type SessionRequest struct {
 // lines.
 type Piece struct {
 	Summary *session.Summary `json:",omitempty"`
-	Lines   string           `json:",omitempty"`
+	Lines   string           `json:",omitempty" redact:"-"` // each was masked as JSON
 }
 
 func (c *Client) Session(ctx context.Context, req SessionRequest, visit func(*Piece) error) (*remote.Coverage, error) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"pigrep/internal/redact"
 	"pigrep/query/audit"
 	"pigrep/remote"
 )
@@ -37,6 +38,7 @@ type Answerer interface {
 // Server answers the questions of a client.
 type Server struct {
 	Greeting
+	Reveal bool // secrets are not masked
 	// From returns who answers, with days beginning in a zone, to a client with a name for this host;
 	// again if the question goes on with the one before.
 	From func(zone *time.Location, host string, again bool) Answerer
@@ -147,7 +149,7 @@ func (v *serving) answer(ctx context.Context, m *message) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := encode(m.ID, "part", part)
+		line, err := v.encode(m.ID, "part", part)
 		if err != nil {
 			return err
 		}
@@ -155,18 +157,28 @@ func (v *serving) answer(ctx context.Context, m *message) {
 	})
 	var line []byte
 	if err == nil {
-		line, err = encode(m.ID, "answer", answer)
+		line, err = v.encode(m.ID, "answer", answer)
 	}
 	if err != nil {
-		line, _ = json.Marshal(reply{ID: m.ID, Error: v.Problem(ctx, err)}) // of texts
+		failed := v.Problem(ctx, err)
+		v.mask(failed)
+		line, _ = json.Marshal(reply{ID: m.ID, Error: failed}) // of texts
 	}
 	if err := v.write(line); err != nil {
 		v.stop(err)
 	}
 }
 
-// encode encodes a reply with a part or an answer, if it fits into a line.
-func encode(id int, what string, content any) ([]byte, error) {
+// mask masks the secrets in all strings of what leaves this machine.
+func (v *serving) mask(content any) {
+	if !v.Reveal {
+		redact.Strings(content)
+	}
+}
+
+// encode encodes a reply with a part or an answer, masked, if it fits into a line.
+func (v *serving) encode(id int, what string, content any) ([]byte, error) {
+	v.mask(content)
 	data, err := json.Marshal(content)
 	if err != nil {
 		return nil, err

@@ -134,6 +134,7 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 	defer live.Close()
 	server := &ssh.Server{
 		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
+		Reveal:   o.reveal,
 		From: func(zone *time.Location, name string, again bool) ssh.Answerer {
 			open := live.Snapshot
 			if again {
@@ -211,7 +212,7 @@ func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*
 	for _, s := range list {
 		summary := *s
 		if !h.Reveal {
-			maskSummary(&summary)
+			summary = search.Masked(summary)
 		}
 		if err := visit(&ssh.Piece{Summary: &summary}); err != nil {
 			return nil, err
@@ -239,7 +240,13 @@ func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.
 		slices.SortStableFunc(list, func(a, b *session.Summary) int { return b.Modified().Compare(a.Modified()) })
 		return list[:min(req.Latest, len(list))], nil
 	}
-	named, ids := (&filter.Spec{Sessions: req.Names}).Compile(), make(map[string]bool)
+	spec := filter.Spec{Sessions: slices.Clone(req.Names)}
+	for i, name := range spec.Sessions { // as the client was told
+		if at := slices.IndexFunc(all, func(s session.Summary) bool { return redact.Masked(name) && redact.Text(s.Path) == name }); at >= 0 {
+			spec.Sessions[i] = all[at].Path
+		}
+	}
+	named, ids := spec.Compile(), make(map[string]bool)
 	for i := range all {
 		if named.Session(&all[i]) && all[i].ID != "" {
 			ids[all[i].ID] = true
@@ -261,12 +268,6 @@ func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.
 		list = append(list, lists.Map(places, func(p sessions.EntryLocation) *session.Summary { return p.Session })...)
 	}
 	return list, nil
-}
-
-func maskSummary(s *session.Summary) {
-	facts := search.SessionHit{SessionFacts: search.SessionFacts{Name: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Subject, Labels: slices.Clone(s.LabelNames)}}
-	facts.Redact()
-	s.Name, s.FirstPrompt, s.Subject, s.LabelNames = facts.Name, facts.FirstPrompt, facts.Title, facts.Labels
 }
 
 func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) error) error {
@@ -337,6 +338,9 @@ func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeA
 	hit := r.Session.SessionHit
 	if !h.Reveal {
 		hit.Redact()
+		if runs := append([]string{r.Dir}, r.Argv...); slices.ContainsFunc(runs, func(s string) bool { return redact.Text(s) != s }) {
+			return nil, problem.Usagef("--reveal lets the host send it", "the command that resumes the session has what looks like a secret")
+		}
 	}
 	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryID: r.EntryID, Branch: r.Branch, InContext: r.InContext,
 		Dir: r.Dir, Argv: r.Argv, Fork: r.Fork, Warnings: r.Warnings}, nil
