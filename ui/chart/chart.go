@@ -34,6 +34,9 @@ import (
 	"pigrep/query/facets"
 )
 
+// Begin is what each chart in a file of its own begins with.
+const Begin = `<svg xmlns="http://www.w3.org/2000/svg" class="chart file"`
+
 // Kind is a way to draw numbers.
 type Kind int
 

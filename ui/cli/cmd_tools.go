@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ import (
 	"pigrep/query/audit"
 	"pigrep/query/search"
 	"pigrep/remote"
+	"pigrep/ui/chart"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -218,18 +220,26 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 	return nil
 }
 
-// findPicture is findOutput for a picture, which may be drawn again. Any other file is left
-// alone.
+// findPicture is output.Find for a chart, which may be drawn again. Any other file is left alone.
 func findPicture(path string) (*files.Output, error) {
 	out, err := files.FindOutput(path)
 	if err != nil {
 		return nil, output.Problem(err)
 	}
-	isPicture := strings.EqualFold(filepath.Ext(out.Path), ".svg")
-	if out.Kind == files.File && !isPicture {
-		return nil, problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	isChart := false
+	if out.Kind == files.File {
+		f, err := os.Open(out.Path)
+		if err != nil {
+			return nil, output.Problem(err)
+		}
+		begin := make([]byte, len(chart.Begin))
+		_, err = io.ReadFull(f, begin)
+		f.Close()
+		if isChart = err == nil && string(begin) == chart.Begin; !isChart {
+			return nil, problem.Usagef("choose another name", "--svg: %s exists and is not a chart of pigrep; it is not overwritten", path)
+		}
 	}
-	return output.Find(path, isPicture)
+	return output.Find(path, isChart)
 }
 
 func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
