@@ -257,6 +257,7 @@ type Environment struct {
 	WorkDir  string                            // the process's working directory, absolute
 	Getenv   func(name string) string          // environment variables
 	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
+	RealPath func(path string) string          // a path, which may be missing, without symbolic links
 }
 
 // Absolute expands a path as agents do: a leading ~ is the home directory, file: URLs

@@ -82,7 +82,7 @@ func (r *Registry) Recognize(head []byte, first string) (Agent, Sort) {
 func (r *Registry) claim(path string, head []byte) (Agent, Sort) {
 	var above Root
 	for _, root := range r.roots {
-		if len(root.Path) > len(above.Path) && within(root.Path, path) {
+		if len(root.Path) > len(above.Path) && Within(root.Path, path) {
 			above = root
 		}
 	}
@@ -95,7 +95,8 @@ func (r *Registry) claim(path string, head []byte) (Agent, Sort) {
 	return r.Agent(above.Agent), Transcript
 }
 
-func within(dir, path string) bool {
+// Within reports whether a path is a directory or below it, by their names.
+func Within(dir, path string) bool {
 	dir = strings.TrimSuffix(filepath.Clean(dir), string(filepath.Separator)) // that a root of the disk ends with
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == filepath.Separator)

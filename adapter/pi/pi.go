@@ -84,7 +84,11 @@ const (
 
 // hasPackage reports whether the settings list a package. Those that cannot be read list none.
 func hasPackage(env adapter.Environment, name string) bool {
-	return slices.ContainsFunc(settingsFiles(env), func(path string) bool {
+	own, project := settingsFiles(env)
+	return slices.ContainsFunc([]string{own, project}, func(path string) bool {
+		if path == project && !trusts(env) {
+			return false
+		}
 		data, err := env.ReadFile(path)
 		if err != nil {
 			return false
@@ -210,26 +214,70 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
 	}
 	var problems []error
-	for _, path := range settingsFiles(env) {
-		dir, err := sessionDir(path, env)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
+	own, project := settingsFiles(env)
+	for _, path := range []string{own, project} {
+		dir, err := setting(path, "sessionDir", env)
 		if dir != "" {
-			add(adapter.Absolute(dir, env), "sessionDir in "+path)
+			dir = adapter.Absolute(dir, env)
+		}
+		switch trusted := path == own || trusts(env); {
+		case err != nil && trusted:
+			problems = append(problems, err)
+		case dir == "":
+		case !trusted:
+			problems = append(problems, fmt.Errorf("the sessionDir in %s is not used: pi does not trust this project (its command /trust changes that)", path))
+		case path == project && !isOfProject(env, dir):
+			problems = append(problems, fmt.Errorf("the sessionDir in %s is not used: %s is neither in the project nor in pi's own directory", path, dir))
+		default:
+			add(dir, "sessionDir in "+path)
 		}
 	}
 	return roots, errors.Join(problems...)
 }
 
 // settingsFiles are the user's settings and those of the project.
-func settingsFiles(env adapter.Environment) []string {
-	return []string{filepath.Join(agentDir(env), "settings.json"), filepath.Join(env.WorkDir, ".pi", "settings.json")}
+func settingsFiles(env adapter.Environment) (own, project string) {
+	return filepath.Join(agentDir(env), "settings.json"), filepath.Join(env.WorkDir, ".pi", "settings.json")
 }
 
-// sessionDir returns the setting of that name, "" when there is none.
-func sessionDir(path string, env adapter.Environment) (string, error) {
+// trusts reports whether pi trusts the project in the working directory, which a repository may be
+// that somebody else wrote. A decision counts for the directories below, and the nearest counts.
+func trusts(env adapter.Environment) bool {
+	var saved map[string]*bool
+	data, err := env.ReadFile(filepath.Join(agentDir(env), "trust.json"))
+	if err == nil && json.Unmarshal(bytes.TrimPrefix(data, jsonl.ByteOrderMark), &saved) != nil {
+		return false // pi reads no such file either
+	}
+	for dir := real(env, env.WorkDir); ; dir = filepath.Dir(dir) {
+		if decision := saved[dir]; decision != nil {
+			return *decision
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	own, _ := settingsFiles(env)
+	usually, err := setting(own, "defaultProjectTrust", env)
+	return err == nil && usually == "always"
+}
+
+// isOfProject reports whether a project may have its sessions in a directory: in its own, or in pi's.
+func isOfProject(env adapter.Environment, dir string) bool {
+	return slices.ContainsFunc([]string{env.WorkDir, agentDir(env), filepath.Join(env.Home, ".pi")}, func(own string) bool {
+		at := real(env, dir)
+		return at != "" && adapter.Within(real(env, own), at)
+	})
+}
+
+func real(env adapter.Environment, path string) string {
+	if env.RealPath == nil {
+		return path
+	}
+	return env.RealPath(path)
+}
+
+// setting returns a setting that is a string, "" when there is none.
+func setting(path, name string, env adapter.Environment) (string, error) {
 	data, err := env.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -247,7 +295,7 @@ func sessionDir(path string, env adapter.Environment) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read settings %s: %w", path, err)
 	}
-	return json.String(json.Fields(v).Find("sessionDir")), nil
+	return json.String(json.Fields(v).Find(name)), nil
 }
 
 //go:embed stores.txt

@@ -116,3 +116,22 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 	}
 	return Rename(f.Name(), path)
 }
+
+// RealPath returns a path without symbolic links, "" if one of them leads nowhere. What is missing at
+// its end stays as it is.
+func RealPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return ""
+	}
+	above := filepath.Dir(path)
+	if above == path {
+		return path
+	}
+	if above = RealPath(above); above == "" {
+		return ""
+	}
+	return filepath.Join(above, filepath.Base(path))
+}

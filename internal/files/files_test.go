@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/lab/testkit"
 )
 
 // names lists a directory, with what the files in it hold.
@@ -103,5 +105,25 @@ func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
 		return err
+	}
+}
+
+// A path that leads through links is known by where it leads, also if its end is missing; one that
+// leads nowhere is known by nothing, since it could lead anywhere later.
+func TestRealPath(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	testkit.Check(t, err)
+	testkit.Check(t, os.Mkdir(filepath.Join(dir, "there"), 0o700))
+	testkit.Symlink(t, filepath.Join(dir, "there"), filepath.Join(dir, "link"))
+	testkit.Symlink(t, filepath.Join(dir, "gone"), filepath.Join(dir, "nowhere"))
+	for path, want := range map[string]string{
+		"there": "there", "there/a/b": "there/a/b", "link": "there", "link/a/b": "there/a/b", "a/b": "a/b", "nowhere": "", "nowhere/a": "",
+	} {
+		if want != "" {
+			want = filepath.Join(dir, want)
+		}
+		if got := RealPath(filepath.Join(dir, path)); got != want {
+			t.Errorf("RealPath(%s) = %q, want %q", path, got, want)
+		}
 	}
 }

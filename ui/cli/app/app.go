@@ -158,7 +158,7 @@ func (a *App) Results() io.Writer { return results{a} }
 
 // environment is what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {
-	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile}
+	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile, RealPath: files.RealPath}
 }
 
 // Absolute resolves a path from the command line: relative to the working directory, with ~ for
