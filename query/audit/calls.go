@@ -116,7 +116,13 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 			if err != nil {
 				return err
 			}
-			run.release()
+			// What was loaded is forgotten when all of the run, or of the file, has been visited.
+			if run.left--; run.left == 0 {
+				run.facts = nil
+			}
+			if run.callFile.left--; run.callFile.left == 0 {
+				run.outline = nil
+			}
 			if row == nil {
 				continue
 			}
@@ -246,17 +252,6 @@ func (r *callRun) load(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return nil
-}
-
-// release is called after each call. It forgets what was loaded when all of the run, or of the file,
-// have been visited.
-func (r *callRun) release() {
-	if r.left--; r.left == 0 {
-		r.facts = nil
-	}
-	if r.callFile.left--; r.callFile.left == 0 {
-		r.outline = nil
-	}
 }
 
 // row returns the row of a call of the piece, nil when its arguments do not pass.

@@ -84,11 +84,6 @@ type UsageTable struct {
 	Parts [][4]float64 `json:",omitempty"` // with Request.Shared: the costs of the rows, of the total and of the sources, before they are rounded
 }
 
-// costs returns the costs of a row before they are rounded, in the order of its fields.
-func (g *usageGroup) costs() [4]float64 {
-	return [4]float64{g.cost.Total(), g.fill.Total(), g.list.Total(), g.theirCost.Total()}
-}
-
 // SourceRow is the use of tokens by one sort of entries.
 type SourceRow struct {
 	Source   string  `json:"source"` // the role of the message that used them, or the type of another entry
@@ -204,12 +199,6 @@ type sourceGroup struct {
 	unpriced int
 }
 
-func (g *sourceGroup) add(u *use) {
-	g.tokens += u.Tokens()
-	g.cost.AddSum(u.cost)
-	g.unpriced += u.unpriced
-}
-
 // rounded returns a sum rounded to ten digits, so that it reads 0.7232, not
 // 0.7232000000000001.
 func rounded(s record.Sum) float64 { return Rounded(s.Total()) }
@@ -319,7 +308,10 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 // add adds use i of the piece.
 func (b *usageBuild) add(i int, u *use) {
 	b.table.row(i).count(b.file, b.owner, u)
-	b.sources.row(b.source.At(i)).add(u)
+	g := b.sources.row(b.source.At(i))
+	g.tokens += u.Tokens()
+	g.cost.AddSum(u.cost)
+	g.unpriced += u.unpriced
 	if u.unpriced > 0 {
 		if model := b.model.At(i); !b.without[model] {
 			b.without[strings.Clone(model)] = true
@@ -358,7 +350,7 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	if b.req.Shared != nil {
 		for _, g := range append(rows, b.total) {
-			t.Parts = append(t.Parts, g.costs())
+			t.Parts = append(t.Parts, [4]float64{g.cost.Total(), g.fill.Total(), g.list.Total(), g.theirCost.Total()}) // not rounded, in the order of the fields
 		}
 		for _, g := range sources {
 			t.Parts = append(t.Parts, [4]float64{g.cost.Total()})

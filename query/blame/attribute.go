@@ -239,7 +239,13 @@ func (x *attribution) take(r *replay) {
 		x.inOrder(h.lines(), isSame)
 		if isSame {
 			x.same = append(x.same, h)
-			x.onceThere(h)
+			// A line may have been in the file once: somebody took it back from git, or the order of
+			// the changes is not known.
+			for _, i := range x.open() {
+				if l, ok := h.once[x.keys[i]]; ok {
+					x.set(i, &l)
+				}
+			}
 		}
 	}
 }
@@ -294,16 +300,6 @@ func (x *attribution) inOrder(all []line, isSame bool) {
 	for _, i := range x.open() {
 		if l := left[x.keys[i]]; l != nil {
 			x.set(i, l)
-		}
-	}
-}
-
-// onceThere finds lines that were in the file once: somebody took them back from git, or the order
-// of the changes is not known.
-func (x *attribution) onceThere(h *history) {
-	for _, i := range x.open() {
-		if l, ok := h.once[x.keys[i]]; ok {
-			x.set(i, &l)
 		}
 	}
 }

@@ -165,7 +165,14 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	spec.NoSearches = false // for each match, so that they can be counted
 	g.filter = spec.Compile()
 	g.searches = sync.OnceValues(g.indexedSearches)
-	g.plan(in.Files)
+	for _, f := range in.Files {
+		if f.Known != nil && (f.Indexed == Whole && !g.passes(f.Known) || slices.Contains(g.req.Elsewhere, f.Known.Identity())) {
+			continue
+		}
+		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
+		g.tasks = append(g.tasks, &task{File: f, scan: !known})
+	}
+	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Or(g.req.Order.compare(a.Time, b.Time), cmp.Compare(a.Path, b.Path)) })
 	if err := g.lookUp(ctx); err != nil {
 		return nil, err
 	}
@@ -205,18 +212,6 @@ type task struct {
 	err     error // reported in the Summary
 	fatal   error // ends the search
 	skipped bool  // a filter rejects the session
-}
-
-// plan makes the tasks, in order of paths.
-func (g *run) plan(files []File) {
-	for _, f := range files {
-		if f.Known != nil && (f.Indexed == Whole && !g.passes(f.Known) || slices.Contains(g.req.Elsewhere, f.Known.Identity())) {
-			continue
-		}
-		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
-		g.tasks = append(g.tasks, &task{File: f, scan: !known})
-	}
-	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Or(g.req.Order.compare(a.Time, b.Time), cmp.Compare(a.Path, b.Path)) })
 }
 
 // passes reports whether a file may have matches. Of Notes, each line is about another session.

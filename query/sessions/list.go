@@ -109,7 +109,7 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if req.Forks {
 		members, depth = l.lineage.families(members)
 	} else {
-		l.sort(members)
+		slices.SortFunc(members, func(a, b int) int { return cmp.Or(cmp.Compare(l.modified[b], l.modified[a]), cmp.Compare(a, b)) }) // summaries are ordered by path
 	}
 	whole := req.Forks && req.Shared != nil // only all of a family says where it belongs
 	if req.Limit > 0 && len(members) > req.Limit && !whole {
@@ -130,13 +130,6 @@ type lister struct {
 	lineage *Lineage
 
 	modified []int64 // of each file whose summary filter has read: the times of latest activity
-}
-
-// sort orders sessions by their latest activity.
-func (l *lister) sort(members []int) {
-	slices.SortFunc(members, func(a, b int) int {
-		return cmp.Or(cmp.Compare(l.modified[b], l.modified[a]), cmp.Compare(a, b)) // summaries are ordered by path
-	})
 }
 
 // search lists the sessions with hits. Named and Forks restrict the search itself, so

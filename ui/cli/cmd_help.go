@@ -80,20 +80,6 @@ func newHelpCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// printHelp prints the help of a command: one screen with -h, otherwise all of it. Write
-// errors are reported when the run flushes its output.
-func printHelp(a *app.App, cmd *cobra.Command, args []string) {
-	brief := len(args) > 0 && !slices.Contains(args, "--help")
-	switch {
-	case !cmd.HasParent():
-		fmt.Fprint(a.Out, help.Root(cmd, brief))
-	case brief:
-		fmt.Fprint(a.Out, help.Brief(cmd))
-	default:
-		fmt.Fprint(a.Out, help.Command(cmd))
-	}
-}
-
 type configOptions struct {
 	flags.Shared
 	cmd    *cobra.Command

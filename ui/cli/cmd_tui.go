@@ -155,17 +155,12 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 	case done.Resume == nil:
 		return nil
 	}
-	return o.resume(a, done.Resume)
-}
-
-// resume prints the command that resumes a session, or runs it in place of this process.
-func (o *tuiOptions) resume(a *app.App, r *tui.Resume) error {
-	a.WarnAll(r.Warnings)
+	a.WarnAll(done.Resume.Warnings)
 	if o.Print {
-		_, err := fmt.Fprintln(a.Out, r.Command)
+		_, err := fmt.Fprintln(a.Out, done.Resume.Command)
 		return err
 	}
-	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
+	return replace(a, cmp.Or(done.Resume.Dir, a.WorkDir), done.Resume.Argv)
 }
 
 // environ returns the environment for detecting the terminal's colours, adjusted to

@@ -156,7 +156,17 @@ func newBareCommand(a *app.App) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
 	root.SetFlagErrorFunc(flagProblem)
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { printHelp(a, cmd, args) })
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		brief := len(args) > 0 && !slices.Contains(args, "--help")
+		switch {
+		case !cmd.HasParent():
+			fmt.Fprint(a.Out, help.Root(cmd, brief))
+		case brief:
+			fmt.Fprint(a.Out, help.Brief(cmd))
+		default:
+			fmt.Fprint(a.Out, help.Command(cmd))
+		}
+	})
 	root.SetHelpCommand(newHelpCommand(a))
 	return root
 }

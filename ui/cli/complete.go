@@ -229,19 +229,15 @@ func runCompletion(_ context.Context, a *app.App, _ *completionOptions, args []s
 	case "powershell":
 		return root.GenPowerShellCompletionWithDesc(a.Out)
 	}
-	return bashCompletion(root, a.Out)
-}
-
-// bashCompletion writes cobra's script for bash. It calls two functions of the package
-// bash-completion; ours, which work in bash 3.2 of macOS too, replace them.
-func bashCompletion(root *cobra.Command, out io.Writer) error {
+	// The script of cobra for bash calls two functions of the package bash-completion; ours, which
+	// work in bash 3.2 of macOS too, replace them.
 	var code bytes.Buffer
 	if err := root.GenBashCompletionV2(&code, true); err != nil {
 		return err
 	}
-	_, err := bashHelpers.WriteString(out, code.String())
+	_, err := bashHelpers.WriteString(a.Out, code.String())
 	if err == nil {
-		_, err = io.WriteString(out, "\n"+script("completion.bash"))
+		_, err = io.WriteString(a.Out, "\n"+script("completion.bash"))
 	}
 	return err
 }

@@ -186,7 +186,10 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 			}
 			row.session = new(session)
 		}
-		row.below(&session)
+		row.Session, row.Agent = session.Session, "" // which stands above the hits
+		if strings.HasPrefix(session.Modified, row.Time[:min(len(row.Time), len("2006-01-02"))]) {
+			row.Time = ""
+		}
 		return row
 	})
 	p.next = func(c *cursor, n int) {
@@ -227,14 +230,6 @@ func (x *Index) hit(h *search.Hit) hitRow {
 	beside := func(n search.Neighbour) string { return fmt.Sprintf("%s %s", n.Kind, visible(n.Text)) }
 	row.Before, row.After = lists.Map(h.Before, beside), lists.Map(h.After, beside)
 	return row
-}
-
-// below leaves out what stands above a hit in its session.
-func (h *hitRow) below(s *sessionRow) {
-	h.Session, h.Agent = s.Session, ""
-	if strings.HasPrefix(s.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
-		h.Time = ""
-	}
 }
 
 func grouped(hits []hitRow) []sessionHits {

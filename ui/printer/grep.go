@@ -164,21 +164,16 @@ func (g *grepText) match(m *grep.Match) error {
 				}
 			}
 		default:
-			g.separate(m, l.Number)
+			next := lastLine{m.SessionPath, m.Offset, m.Part, l.Number}
+			before := g.last
+			before.number++
+			if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
+				g.Print(g.Dim(GrepSeparator), "\n")
+			}
 			g.printed(m, l)
 		}
 	}
 	return g.Err
-}
-
-// separate writes the separator between groups of lines.
-func (g *grepText) separate(m *grep.Match, number int) {
-	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
-	before := g.last
-	before.number++
-	if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
-		g.Print(g.Dim(GrepSeparator), "\n")
-	}
 }
 
 // head writes the columns before the text of a line.

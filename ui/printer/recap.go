@@ -83,7 +83,10 @@ func (a *Recap) Sheet(layout Layout) table {
 func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	switch f.What {
 	case recap.Changed:
-		return changesOf(f)
+		often := func(n int, what string) string {
+			return human.When(n > 0, what+human.When(n > 1, fmt.Sprintf(" %d×", n)))
+		}
+		return human.Joined(", ", often(f.Edits, "edited"), often(f.Writes, "written"), often(f.Deletes, "deleted"))
 	case recap.Failed:
 		return timesFailed(f) + " → " + human.Joined(" ", outcome(f, place), afterChanges(f))
 	case recap.Commit:
@@ -111,14 +114,6 @@ func afterChanges(f *recap.Fact) string {
 		return ""
 	}
 	return "after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
-}
-
-// changesOf says how often a file was changed.
-func changesOf(f *recap.Fact) string {
-	often := func(n int, what string) string {
-		return human.When(n > 0, what+human.When(n > 1, fmt.Sprintf(" %d×", n)))
-	}
-	return human.Joined(", ", often(f.Edits, "edited"), often(f.Writes, "written"), often(f.Deletes, "deleted"))
 }
 
 // FactText is a fact on a line, with paths relative to a directory.

@@ -63,11 +63,6 @@ type cell struct {
 	width int // of Text, once shown
 }
 
-func (c *cell) show() {
-	c.Text = c.Indent + terminal.Clean(cmp.Or(c.Text, c.Plain))
-	c.width = terminal.Width(c.Text)
-}
-
 // sheetRow is a row of text.
 type sheetRow struct {
 	cells []cell
@@ -107,8 +102,10 @@ func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	*r = sheetRow{cells: r.cells[:0]}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.in(true) {
-			r.cells = append(r.cells, c.cell(v))
-			r.cells[len(r.cells)-1].show()
+			shown := c.cell(v)
+			shown.Text = shown.Indent + terminal.Clean(cmp.Or(shown.Text, shown.Plain))
+			shown.width = terminal.Width(shown.Text)
+			r.cells = append(r.cells, shown)
 		}
 	}
 	if s.finish != nil {

@@ -345,7 +345,11 @@ func (p *showText) said(it *transcript.Item) {
 	for _, b := range it.Blocks {
 		switch {
 		case b.Form == transcript.Command:
-			p.shell(e, b)
+			p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
+			p.output(e, b.Text, true, e.IsError)
+			if outcome, failed := transcript.Outcome(b.Shell); failed {
+				p.line(resultIndent + p.Style(printer.ErrorStyle, outcome))
+			}
 		case isSaid(it.Class, b):
 			p.prose(b, p.lineLimit(e, limit))
 		default:
@@ -473,14 +477,6 @@ func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block
 		return
 	}
 	p.line(indent + p.Dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
-}
-
-func (p *showText) shell(e *entry.Entry, b transcript.Block) {
-	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
-	p.output(e, b.Text, true, e.IsError)
-	if outcome, failed := transcript.Outcome(b.Shell); failed {
-		p.line(resultIndent + p.Style(printer.ErrorStyle, outcome))
-	}
 }
 
 // aside prints on one line an entry that is rarely read: short texts, and the sizes of others.

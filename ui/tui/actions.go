@@ -301,25 +301,21 @@ func (m *Model) copying(read func() (text, what string, err error)) tea.Cmd {
 		if err != nil {
 			return failing(err)
 		}
-		kept := copy(ctx, text)
-		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
+		kept := copy(ctx, text) // by a program such as xclip
+		return func(m *Model) tea.Cmd {
+			if !kept && len(text) > mostOSC52 {
+				m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", what))
+				return nil
+			}
+			m.say("copied: %s", terminal.Clean(what))
+			if len(text) > mostOSC52 {
+				return nil
+			}
+			return tea.SetClipboard(text) // the terminal may run on another machine
+		}
 	})
 }
 
 // mostOSC52 is the length of the longest text that the terminal is asked to copy: xterm
 // accepts no more.
 const mostOSC52 = 74_994
-
-// copied asks the terminal to copy the text too: it may run on another machine. kept says
-// that a program such as xclip has it.
-func (m *Model) copied(text, what string, kept bool) tea.Cmd {
-	if !kept && len(text) > mostOSC52 {
-		m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", what))
-		return nil
-	}
-	m.say("copied: %s", terminal.Clean(what))
-	if len(text) > mostOSC52 {
-		return nil
-	}
-	return tea.SetClipboard(text)
-}

@@ -284,10 +284,6 @@ func (m *Model) page(n int) tea.Cmd {
 func (m *Model) selectedByUser() tea.Cmd {
 	m.moved, m.waiting = true, nil
 	m.results.open()
-	return m.selected()
-}
-
-func (m *Model) selected() tea.Cmd {
 	return tea.Batch(m.showPreview(), m.searchMore())
 }
 

@@ -100,7 +100,14 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 			soon := some
 			soon.answer, _ = answer.(*search.Response)
 			soon.list, _ = answer.(*sessions.Response)
-			post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
+			post(0, func(m *Model) tea.Cmd { // some machines have answered, others still work
+				s := &m.search
+				if s.running == nil || s.again || soon.seq != s.seq {
+					return nil
+				}
+				s.early = true
+				return m.present(soon)
+			})
 		})
 		start := o.Now()
 		if req.Text == "" {
@@ -118,16 +125,6 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 // what the word finds.
 func (m *Model) outdated() bool {
 	return m.place() == inList && !m.moved && m.search.running != nil && !m.search.refresh && !m.search.early
-}
-
-// showEarly shows what some machines have answered while others still work.
-func (m *Model) showEarly(msg searched) tea.Cmd {
-	s := &m.search
-	if s.running == nil || s.again || msg.seq != s.seq {
-		return nil
-	}
-	s.early = true
-	return m.present(msg)
 }
 
 // present shows the sessions of an answer.

@@ -177,7 +177,15 @@ func infoOf(re *syntax.Regexp, depth int) info {
 	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText:
 		return atEdge
 	case syntax.OpLiteral:
-		return infoOfLiteral(re)
+		fold := re.Flags&syntax.FoldCase != 0
+		s := emptyMatch
+		// A long literal is split into pieces of at most maxLiteral bytes.
+		for runes := re.Rune; len(runes) > 0; {
+			n := min(len(runes), maxLiteral/utf8.UTFMax)
+			s = concat(s, exactly(Literal{string(runes[:n]), fold}))
+			runes = runes[n:]
+		}
+		return s
 	case syntax.OpCharClass:
 		return infoOfClass(re)
 	case syntax.OpCapture:
@@ -213,18 +221,6 @@ func infoOf(re *syntax.Regexp, depth int) info {
 		return all
 	}
 	return anything // OpStar, OpAnyChar, OpNoMatch and future operators
-}
-
-func infoOfLiteral(re *syntax.Regexp) info {
-	fold := re.Flags&syntax.FoldCase != 0
-	s := emptyMatch
-	// A long literal is split into pieces of at most maxLiteral bytes.
-	for runes := re.Rune; len(runes) > 0; {
-		n := min(len(runes), maxLiteral/utf8.UTFMax)
-		s = concat(s, exactly(Literal{string(runes[:n]), fold}))
-		runes = runes[n:]
-	}
-	return s
 }
 
 func infoOfClass(re *syntax.Regexp) info {

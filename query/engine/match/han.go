@@ -54,13 +54,10 @@ var hanTables = sync.OnceValues(func() (simplified map[rune]rune, traditional ma
 	return to, from
 })
 
-// isHan reports whether a character may be in the tables.
-func isHan(r rune) bool { return 0x3400 <= r && r <= 0x9FFF }
-
 // HasHanPair reports whether the text has a character with another form.
 func HasHanPair(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
-		if !isHan(r) {
+		if r < 0x3400 || 0x9FFF < r { // not in the tables
 			return false
 		}
 		simplified, traditional := hanTables()

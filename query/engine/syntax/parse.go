@@ -98,7 +98,10 @@ func (p *parser) lex(text string) {
 			end = endOfWord(text, i)
 			if startsField(text[i:end]) {
 				kind = fieldToken
-				p.warnValue(text[i:end])
+				field := text[i:end]
+				if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && filter.ClosingQuote(value, 0) == 0 {
+					p.warn("the quote in %q has no partner, so the value ends at the next white space", Shorten(field))
+				}
 			} else {
 				p.warnWord(text[i:end])
 			}
@@ -199,12 +202,6 @@ func (p *parser) warn(format string, args ...any) {
 	w := fmt.Sprintf(format, args...)
 	if len(p.warnings) < most && !slices.Contains(p.warnings, w) {
 		p.warnings = append(p.warnings, w)
-	}
-}
-
-func (p *parser) warnValue(field string) {
-	if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && filter.ClosingQuote(value, 0) == 0 {
-		p.warn("the quote in %q has no partner, so the value ends at the next white space", Shorten(field))
 	}
 }
 
