@@ -131,7 +131,7 @@ func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
 	return *list, err
 }
 
-// openSession is open with the session at a path. The caller calls done.
+// openSession is like open with the session at a path. The caller calls done.
 func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
 	if x, err = b.open(ctx, remote.Question{Names: []string{path}}); err != nil {
 		return nil, nil, nil, err
@@ -143,7 +143,7 @@ func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Sna
 	return x, t, func() { t.Close(); x.Close() }, nil
 }
 
-// questionOf is what a search needs of archives.
+// questionOf returns what a search needs of archives.
 func questionOf(req *search.Request) remote.Question {
 	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
 	if req.Limit != search.All && req.Sort != rank.Oldest { // an archive does not say which are the oldest
@@ -152,7 +152,7 @@ func questionOf(req *search.Request) remote.Question {
 	return q
 }
 
-// questionAbout is what a list of sessions needs of archives.
+// questionAbout returns what a list of sessions needs of archives.
 func questionAbout(req *sessions.Request) remote.Question {
 	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
 	switch {

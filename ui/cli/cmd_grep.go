@@ -62,7 +62,7 @@ func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(grepFlagProblem)
 }
 
-// grepFlagProblem is flagProblem for grep, whose patterns may begin with a dash, and which is called
+// grepFlagProblem is like flagProblem for grep, whose patterns may begin with a dash, and which is called
 // with flags of other search tools.
 func grepFlagProblem(cmd *cobra.Command, err error) error {
 	unknown, _ := errors.AsType[*pflag.NotExistError](err)
@@ -287,7 +287,7 @@ func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, vi
 	return sum, nil
 }
 
-// finishGrep is finish for grep, which names unknown filters.
+// finishGrep is like finish for grep, which names unknown filters.
 func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	var failed error
 	err := asking.Finish(x, found, 0, func() {

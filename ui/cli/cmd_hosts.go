@@ -101,7 +101,7 @@ func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer
 	return row
 }
 
-// answerOptions are those of the hidden command that answers the pigrep of another machine.
+// answerOptions has the flags of the hidden command that answers the pigrep of another machine.
 type answerOptions struct {
 	flags.Shared
 	protocol flags.Number
@@ -300,7 +300,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 		}
 		if length := len(data); !h.Reveal {
 			data = redact.JSON(data)
-			// Places are those of the file, as long as masks are no longer than secrets.
+			// Offsets stay the same as in the file, as long as masks are no longer than secrets.
 			data = append(data, bytes.Repeat([]byte(" "), max(0, length-len(data)))...)
 		}
 		piece = append(piece, data...)

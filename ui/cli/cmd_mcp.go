@@ -147,7 +147,7 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	}
 }
 
-// unnumbered is an index that is always the same one to cursors.
+// unnumbered returns an index that is always the same one to cursors.
 func unnumbered(x *mcp.Index) *mcp.Index {
 	x.Number, x.Pin = 1, func() {}
 	return x

@@ -119,7 +119,7 @@ func (o *reportOptions) checkOutput(path string, toFile bool) error {
 	return err
 }
 
-// page is the report about the sessions of a list, which it masks. With --with-sessions it
+// page returns the report about the sessions of a list, which it masks. With --with-sessions it
 // leads to their pages beside the file.
 func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file string, list *sessions.Response, req audit.Request) (*report.Report, error) {
 	a := x.App

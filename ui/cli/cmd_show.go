@@ -557,7 +557,7 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	return output.Write(ctx, out, write)
 }
 
-// page is the conversation as HTML. It has all branches unless one was chosen.
+// page returns the conversation as HTML. It has all branches unless one was chosen.
 func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
 		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.All || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,

@@ -65,7 +65,7 @@ func ruleIDs() []string {
 	return lists.Map(shellcmd.Rules(), func(r shellcmd.Rule) string { return r.ID })
 }
 
-// auditRequest turns the flags into a request, given that of the shared flags.
+// auditRequest returns the request that the flags make; base comes from the shared flags.
 func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
 	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.Failed, Rejected: o.Rejected, Risky: o.Risky, Rules: o.Rule}
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.Limit.N
@@ -98,7 +98,7 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 	return req, nil
 }
 
-// unknownGroup is the error for a group that there is not, or not for what the command counts.
+// unknownGroup returns the error for a group that there is not, or not for what the command counts.
 func (o *auditOptions) unknownGroup(by string) error {
 	switch {
 	case slices.Contains(audit.CallDimensions, by):
@@ -220,7 +220,7 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 	return nil
 }
 
-// findPicture is output.Find for a chart, which may be drawn again. Any other file is left alone.
+// findPicture is like output.Find for a chart, which may be drawn again. Any other file is left alone.
 func findPicture(path string) (*files.Output, error) {
 	out, err := files.FindOutput(path)
 	if err != nil {
@@ -441,8 +441,8 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 
 const lookEvery = 2 * time.Second
 
-// again prints an answer whenever it is another one, until the user interrupts it: on a terminal in the
-// place of the one before. Warnings are those of the first answer.
+// again prints an answer each time it changes, until the user interrupts it. On a terminal it
+// replaces the answer before. Only the first answer has warnings.
 func again(ctx context.Context, a *app.App, answer func() error) error {
 	out, last := a.Out, ""
 	defer func() { a.Out = out }()
@@ -482,7 +482,7 @@ func again(ctx context.Context, a *app.App, answer func() error) error {
 // clearScreen moves the cursor to the first cell of the terminal and clears all cells.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// interrupted is the outcome of a command that runs until it is interrupted: a service manager ends it
+// interrupted returns the outcome of a command that runs until it is interrupted: a service manager ends it
 // without an error.
 func interrupted(ctx context.Context) error {
 	if context.Cause(ctx) == problem.ErrTerminated {

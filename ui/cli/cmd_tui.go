@@ -422,7 +422,7 @@ func newFile(dir, name, ext string) (string, error) {
 	}
 }
 
-// exportName is a name for a file with a session: the first words of its title, and its id.
+// exportName returns a name for a file with a session: the first words of its title, and its id.
 func exportName(title, id string) string {
 	const longest = 40
 	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -566,8 +566,8 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	return page, nil
 }
 
-// anchorOf returns the entry that a preview is around, -1 if nothing was said, and a branch
-// that has it. at is that of an extent.
+// anchorOf returns the entry in the middle of a preview, -1 if nothing was said, and a branch that
+// has it. at comes from an extent.
 func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
 	anchor, branch = t.Entry, t.Tree.Path()
 	switch {

@@ -29,7 +29,7 @@ type command struct {
 	also string // what others call it, for suggestions
 }
 
-// commands is the only table of commands, in the order of help.
+// commands returns the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
 		{"blame", of("blame FILE[:LINE[-LINE]]", takes("file", "name a file, and lines if only these matter: pigrep blame main.go:10-20"), completeFile, runBlame), "annotate who"},

@@ -34,7 +34,7 @@ func Main() int {
 	umask := system.PrivateFiles()
 	// A panic in a goroutine prints its message without all stacks.
 	debug.SetTraceback("none")
-	var borrowed atomic.Int32 // by programs to which Ctrl-C belongs
+	var borrowed atomic.Int32 // by programs that Ctrl-C belongs to
 	ctx, stop := untilSignal(&borrowed)
 	defer stop()
 

@@ -145,7 +145,7 @@ func (s *Speech) Explain(hint, format string, args ...any) {
 	}
 }
 
-// MessageWidth is the width that messages are wrapped to; 0 where no terminal shows them.
+// MessageWidth returns the width that messages are wrapped to; 0 where no terminal shows them.
 func (s *Speech) MessageWidth() int {
 	if !s.Streams.ErrTTY {
 		return 0
@@ -156,7 +156,7 @@ func (s *Speech) MessageWidth() int {
 // Results is stdout, for out.
 func (a *App) Results() io.Writer { return results{a} }
 
-// environment is what adapters can see of the machine.
+// environment returns what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {
 	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile, RealPath: files.RealPath}
 }

@@ -54,7 +54,7 @@ func (q *Command) Ask(ctx context.Context, question func(context.Context, *snaps
 	})
 }
 
-// Answer is Ask for a question that has one answer. It logs what was done and how long it took, and
+// Answer is like Ask for a question that has one answer. It logs what was done and how long it took, and
 // counts of the answer, if counts is not nil.
 func Answer[Res any](ctx context.Context, q *Command, done string, counts func(*Res) []any, question func(context.Context, *snapshot.Snapshot) (*Res, error)) (*Res, *snapshot.Snapshot, error) {
 	var res *Res
@@ -94,7 +94,7 @@ func Problem(ctx context.Context, err error) error {
 	return problem.OfIndex(err)
 }
 
-// Finish is the outcome of a search whose answer has been printed. If nothing was found, it
+// Finish returns the outcome of a search whose answer has been printed. If nothing was found, it
 // says what was not searched, or lets explain say more. unread is how many hits could not be
 // read.
 func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error {
@@ -110,7 +110,7 @@ func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error 
 	return Outcome(found, complete)
 }
 
-// Outcome is the error of an answer that has been printed.
+// Outcome returns the error of an answer that has been printed.
 func Outcome(found, complete bool) error {
 	switch {
 	case found:

@@ -133,8 +133,8 @@ func nthLast(name string) int {
 	return n
 }
 
-// latest returns the session after the n latest ones: of those started in the working
-// directory or below it or, if there are none, of all. The order is that of resume --last.
+// latest returns the session after the n latest ones of the working directory and the directories
+// below it or, if they have none, of all. Sessions have the same order as for resume --last.
 func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 	here, lineage := (&filter.Spec{CWD: x.App.WorkDir}).Compile(), sessions.NewLineage(x.Reader)
 	var list, all []*session.Summary
@@ -315,7 +315,7 @@ func (c *Entries) Count(pass func(*entry.Entry) bool) func(*entry.Entry) bool {
 	}
 }
 
-// End returns the error of the command, given that of printing the entries.
+// End returns the error of the command. err comes from printing the entries.
 func (c *Entries) End(ctx context.Context, a *app.App, err error) error {
 	if err == nil && c.Filtered && c.passed == 0 {
 		a.Explain("", "no entry passes the filters; --branch any includes all branches")

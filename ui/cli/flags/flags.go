@@ -125,7 +125,7 @@ var Table = append(filterRows(), []Row{
 	{Name: "verbose", Group: GroupOutput, usage: "print steps and timings on stderr, and more counts below tables", bind: func(o *Shared) any { return &o.Verbose }},
 }...)
 
-// filterRows are the flags of the table of filters, without --no-searches.
+// filterRows returns the flags of the table of filters, without --no-searches.
 func filterRows() (rows []Row) {
 	for i := range filter.Table {
 		f := &filter.Table[i]
@@ -259,9 +259,9 @@ func FormatProblem(err error) error {
 	return err
 }
 
-// Ignore makes the command accept shared flags that have no effect on it, so that
-// an alias with them works for every command. Help does not list them. An answer about other
-// sessions than those of an archive would look right, so --from is not among them.
+// Ignore makes the command accept shared flags that have no effect on it, so that an alias with
+// them works for every command. Help does not list them. --from is not among them: an answer about
+// sessions outside the archive would look right.
 func Ignore(cmd *cobra.Command, words string) {
 	ignored := &Shared{}
 	for _, row := range taken(words) {
@@ -303,10 +303,10 @@ func AddHidden(flags *pflag.FlagSet, name, short, usage string, variable any) {
 	flags.Lookup(name).Hidden = true
 }
 
-// Define defines the flags of a command. Its own are those of a text, as help shows them: their names, the
-// name of the value, two spaces, and what they mean. Further lines of that are as much indented. The
-// value of --per-session is the field PerSession of the options, a pointer to a struct. The shared flags
-// are those that tags of the field Shared name: takes, and ignores for those without effect.
+// Define defines the flags of a command. text lists its own flags as help shows them: the names,
+// the name of the value, two spaces, and the meaning, with its further lines indented to the same
+// column. The value of --per-session is the field PerSession of the options, a pointer to a struct.
+// The shared flags stand in tags of the field Shared: takes, and ignores for flags without effect.
 func Define(cmd *cobra.Command, text string, options any) {
 	const meaning = "\n                          "
 	values := reflect.ValueOf(options).Elem()

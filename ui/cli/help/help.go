@@ -35,7 +35,7 @@ import (
 // MainFlags are the flags of a search that the help of pigrep names.
 var MainFlags = []string{"here", "project", "since", "kind", "all-words", "sort", "limit", "context", "json"}
 
-// Root is the help of pigrep: one screen if brief is set, otherwise all of it.
+// Root returns the help of pigrep: one screen if brief is set, otherwise all of it.
 func Root(root *cobra.Command, brief bool) string {
 	_, text := read("commands/pigrep" + map[bool]string{true: "-h"}[brief] + ".txt")
 	return complete(text, map[string]func(b *strings.Builder){
@@ -56,7 +56,7 @@ func Root(root *cobra.Command, brief bool) string {
 	})
 }
 
-// Brief is the help of a command on one screen: its own flags, and three examples.
+// Brief returns the help of a command on one screen: its own flags, and three examples.
 func Brief(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", cmd.Short)
@@ -348,8 +348,7 @@ func FieldNames(v any) (names []string) {
 	return names
 }
 
-// WriteManual writes the man pages to a directory, in roff: those of commands to man1, those of
-// topics to man7.
+// WriteManual writes the man pages to a directory, in roff: commands to man1, topics to man7.
 func WriteManual(root *cobra.Command, dir string) error {
 	pages := map[string]string{"man1/pigrep.1": rootPage(root)}
 	var add func(c *cobra.Command)

@@ -30,7 +30,7 @@ import (
 	"pigrep/ui/cli/remotes"
 )
 
-// The environment variables of pigrep itself; adapters define those of agents.
+// The environment variables of pigrep itself. Adapters define the variables of agents.
 const (
 	EnvIndexDir = "PIGREP_INDEX_DIR"
 )
@@ -120,7 +120,8 @@ func (p *Location) nameHost() {
 	}
 }
 
-// ResumeCommand is that of the agents. What is on another machine, or gone, cannot be resumed.
+// ResumeCommand returns the command of the agent that resumes a session, and where to run it; none
+// for a session that is on another machine or gone.
 func (p *Location) ResumeCommand(s *session.Summary) (dir string, argv []string) {
 	if _, _, there := remote.Split(s.Path); s.Kept || p.Elsewhere != nil && there {
 		return "", nil
@@ -233,9 +234,9 @@ func IndexesDir(a *app.App) string {
 	return filepath.Join(a.CacheDir, "pigrep")
 }
 
-// hashRoots returns a name for the index of these roots, independent of their order. Usual
-// roots do not count, so that an agent that is new, to this program or on this machine, adds
-// to the index that is there; those of the first agent do, because they always have.
+// hashRoots returns a name for the index of these roots, independent of their order. Usual roots do
+// not count, so that an agent that is new, to this program or on this machine, adds to the index
+// that is there. The usual roots of the first agent do count, because they always have.
 func hashRoots(roots []adapter.Root, first string) string {
 	var paths []string
 	for _, r := range roots {
@@ -369,7 +370,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	return nil
 }
 
-// HostOptions are how hosts are asked.
+// HostOptions returns how hosts are asked.
 func HostOptions(a *app.App, o *flags.Shared) ssh.Options {
 	options := ssh.Options{Version: a.Version, Schema: index.SchemaVersion, Wait: o.Wait, Zone: a.Zone().String(), Environ: a.Environ(), Now: a.Now}
 	if o.Reveal {
@@ -381,8 +382,8 @@ func HostOptions(a *app.App, o *flags.Shared) ssh.Options {
 	return options
 }
 
-// Hosts returns the hosts that --on names, and whether this machine is among them. Without
-// --on it returns those of the setting.
+// Hosts returns the hosts that --on names, and whether this machine is among them. Without --on it
+// returns the hosts of the setting.
 func Hosts(o *flags.Shared) (list []ssh.Host, here bool, err error) {
 	known := make(map[string]ssh.Host) // of the setting
 	var names []string

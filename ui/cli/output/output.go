@@ -79,7 +79,7 @@ func Find(path string, force bool) (*files.Output, error) {
 	return out, nil
 }
 
-// FindPlain is Find for a name that the user did not choose: only a file that is
+// FindPlain is like Find for a name that the user did not choose: only a file that is
 // no link is overwritten.
 func FindPlain(path string, force bool) (*files.Output, error) {
 	out, err := Find(path, force)
@@ -89,7 +89,7 @@ func FindPlain(path string, force bool) (*files.Output, error) {
 	return out, err
 }
 
-// FindOwn is FindPlain for a directory in which others may put files.
+// FindOwn is like FindPlain for a directory where others may put files.
 func FindOwn(path string, force bool) (*files.Output, error) {
 	out, err := FindPlain(path, force)
 	if err == nil && out.Foreign {

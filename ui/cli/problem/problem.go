@@ -120,8 +120,8 @@ func Usagef(hint, format string, args ...any) error {
 	return &Error{Code: CodeUsage, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// SearchFor returns the command line that searches for words, the first of which is the name
-// of a command.
+// SearchFor returns the command line that searches for words when the first word is the name of a
+// command.
 func SearchFor(words []string) string {
 	return shellcmd.Here.Command("", append([]string{"pigrep", "search"}, words...))
 }
@@ -156,7 +156,7 @@ func OfUpdate(err error) error {
 	return problem
 }
 
-// WithSessions is the error of an index directory in a directory of sessions, or around one.
+// WithSessions returns the error of an index directory in a directory of sessions, or around one.
 func WithSessions(dir, relation, root string) error {
 	return &Error{Code: codeForeign, Message: fmt.Sprintf("the index cannot be in %s: %s the session directory %s", dir, relation, root),
 		Hint: "name a directory outside of it: --index-dir DIR"}

@@ -230,7 +230,7 @@ func Sources(a *app.App, names []string) (sources []remote.Source, here bool, er
 	return sources, here, nil
 }
 
-// HostName is what this machine is called in the archive, which messages call by a name.
+// HostName returns what this machine is called in the archive, which messages call by a name.
 func (r *Remote) HostName(a *app.App, archive string) (name string, err error) {
 	if name = r.Host; name == "" {
 		name, err = a.Hostname()
@@ -242,7 +242,7 @@ func (r *Remote) HostName(a *app.App, archive string) (name string, err error) {
 	return name, nil
 }
 
-// again is the command that adds the archive as it is described, but for a change.
+// again returns the command that adds the archive as it is described, but for a change.
 func (r Remote) again(name string, change func(*Remote)) string {
 	change(&r)
 	words := []string{"pigrep", "remote", "add", name, r.URL}

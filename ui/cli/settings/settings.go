@@ -45,11 +45,11 @@ const (
 	searching = "search" // the command whose flags shared settings have
 )
 
-// setting is a flag that the settings file can set. Its key is the long name of the
-// flag, in the table of its command or, for shared flags, at the top level. Type, values
-// and meaning are those of the flag.
+// setting is a flag that the settings file can set. Its key is the long name of the flag, in the
+// table of its command or, for shared flags, at the top level. Its type, values and meaning are the
+// same as for the flag.
 type setting struct {
-	name     string // of the key, if it is not that of the flag
+	name     string // of the key, if the flag has another
 	command  string // and the commands below it; "" for a shared flag
 	flag     string
 	Standard string     // the default; "" if it is not a single value
@@ -328,8 +328,8 @@ func Parse(root *cobra.Command, path string, data []byte) (map[string]Value, err
 	return values, checkTUI(path, values)
 }
 
-// written is a key or a table in the file, with its value: a text, a number, true or false, or those of
-// a list.
+// written is a key or a table in the file, with its value: a text, a number, true or false, or a
+// list.
 type written struct {
 	Value
 	key  string
@@ -393,7 +393,7 @@ func writtenIn(data []byte) []written {
 	return list
 }
 
-// check checks the key and its value, which it makes those of its flag.
+// check checks the key, and turns its value into a value of its flag.
 func (w *written) check(root *cobra.Command, path string) error {
 	fail := func(hint, format string, args ...any) error {
 		return settingsProblem(path, w.Line, w.Column, hint, format, args...)
@@ -483,7 +483,7 @@ func NearestHint(names []string, name string) string {
 // The settings file can also change the keys and colours of the TUI. They are not flags,
 // so they have tables of their own, whose keys package tui defines.
 
-// tuiTable is the table that contains those of keys and colours.
+// tuiTable is the table that contains the tables of keys and colours.
 const tuiTable = "tui"
 
 func tuiKey(table, name string) string { return tuiTable + "." + table + "." + name }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MemoryLimit returns the limit that leaves this process the least memory: that of its
-// address space, of its data, or of its control groups.
+// MemoryLimit returns the limit that leaves this process the least memory: of its address space,
+// its data, or its control groups.
 func MemoryLimit() Memory {
 	root := os.DirFS("/")
 	size, data := usedMemory(root)
@@ -30,7 +30,7 @@ func resourceLimit(resource int, used int64, m Memory) Memory {
 	return m
 }
 
-// usedMemory returns the bytes of the address space of this process, and those of its data.
+// usedMemory returns the sizes in bytes of the address space and of the data of this process.
 func usedMemory(root fs.FS) (size, data int64) {
 	statm, err := fs.ReadFile(root, "proc/self/statm")
 	if err != nil {

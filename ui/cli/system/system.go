@@ -66,7 +66,7 @@ func OpenFile(path string) error {
 // garbles what is not ASCII; its terminals copy when asked.
 func Clipboard(system string, getenv func(string) string, have func(string) bool) []string {
 	if getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "" {
-		return nil // its clipboard is not that of the user
+		return nil // its clipboard is not the clipboard of the user
 	}
 	programs := [][2]string{ // each with the variable of its desktop
 		{"WAYLAND_DISPLAY", "wl-copy"}, {"DISPLAY", "xclip -selection clipboard"}, {"DISPLAY", "xsel --clipboard --input"}, {"TERMUX_VERSION", "termux-clipboard-set"},
