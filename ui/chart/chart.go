@@ -104,7 +104,7 @@ func (s Series) sum() (sum float64) {
 	return sum
 }
 
-// most is the largest sum.
+// most returns the largest sum.
 func (c *Chart) most() (most float64) {
 	for i := range c.Labels {
 		most = max(most, c.sum(i))
@@ -112,7 +112,7 @@ func (c *Chart) most() (most float64) {
 	return most
 }
 
-// total is the sum of all values.
+// total returns the sum of all values.
 func (c *Chart) total() (total float64) {
 	for i := range c.Labels {
 		total += c.sum(i)
@@ -120,7 +120,7 @@ func (c *Chart) total() (total float64) {
 	return total + c.othersSum
 }
 
-// Bars is how many labels have a value.
+// Bars returns how many labels have a value.
 func (c *Chart) Bars() (n int) {
 	for i := range c.Labels {
 		if c.sum(i) > 0 {
@@ -222,7 +222,7 @@ func Usage(t *audit.UsageTable, home string) *Chart {
 	return c
 }
 
-// UsedTokens is Usage for tokens, whether or not a cost is known.
+// UsedTokens is like Usage for tokens, whether or not a cost is known.
 func UsedTokens(t *audit.UsageTable, home string) *Chart {
 	c := newRows(names{t.By, home}, t.Rows, usageKey, []string{""}, func(r *audit.UsageRow, _ int) float64 { return float64(r.Tokens) })
 	c.Unit, c.Title = Tokens, "Tokens"+c.Title
@@ -340,7 +340,7 @@ func (n names) value(k *audit.Key, by string) string {
 // isPeriod reports whether a dimension is a period of the calendar.
 func isPeriod(by string) bool { return audit.IsPeriod(by) && by != "block" }
 
-// filled adds the periods between those of a sorted list, unless there are too many.
+// filled adds the missing periods to a sorted list, unless there are too many.
 func filled(list []string) []string {
 	if len(list) == 0 {
 		return nil
@@ -360,7 +360,7 @@ func filled(list []string) []string {
 	return all
 }
 
-// periodOf is the name of the period that begins on a day.
+// periodOf returns the name of the period that begins on a day.
 func periodOf(t time.Time, form string) string {
 	switch form {
 	case "week":
@@ -372,8 +372,8 @@ func periodOf(t time.Time, form string) string {
 	return t.Format(time.DateOnly)
 }
 
-// PeriodFor returns the dimension in which a span of time has a number of bars that can be
-// told apart: day, week or month.
+// PeriodFor returns the dimension that cuts a span of time into bars that can be told apart: day,
+// week or month.
 func PeriodFor(first, last time.Time) string {
 	switch days := last.Sub(first).Hours() / 24; {
 	case days <= 92:
@@ -472,7 +472,7 @@ const (
 	monthForm = "Jan 2006"
 )
 
-// shortLabel is a label below an axis, with the year where it begins. A week is its Monday.
+// shortLabel returns a label below an axis, with the year where it begins. A week is its Monday.
 func shortLabel(label, before string) string {
 	span, form := parsePeriod(label)
 	other, _ := parsePeriod(before)
@@ -490,7 +490,7 @@ func shortLabel(label, before string) string {
 	return span.Start.Format(dateForm)
 }
 
-// longLabel is a label that is read alone.
+// longLabel returns a label that is read alone.
 func longLabel(label string) string {
 	switch span, form := parsePeriod(label); form {
 	case "day":

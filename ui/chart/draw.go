@@ -112,7 +112,7 @@ func (c *Chart) draw() (*drawing, error) {
 	return d, nil
 }
 
-// class is the colour of a series.
+// class returns the colour of a series.
 func (c *Chart) class(series int) string {
 	if c.Series[series].Failed {
 		return "failed"
@@ -123,7 +123,7 @@ func (c *Chart) class(series int) string {
 // colours is how many the style sheet has.
 const colours = 8
 
-// percent is a position or a width.
+// percent returns a position or a width.
 func percent(part float64) string { return strconv.FormatFloat(100*part, 'f', 3, 64) + "%" }
 
 func pixels(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
@@ -199,7 +199,7 @@ func (d *drawing) bars() {
 	d.legend()
 }
 
-// slots is how many bars have room side by side.
+// slots returns how many bars have room side by side.
 func (d *drawing) slots() float64 {
 	if d.Low {
 		return float64(max(len(d.Labels), leastSlots))
@@ -358,10 +358,10 @@ func (c *Chart) table() *table {
 	return t
 }
 
-// FileHeight is the height of the file, with margins and the title.
+// FileHeight returns the height of the file, with margins and the title.
 func (d *drawing) FileHeight() int { return d.Height + 68 }
 
-// Left is where the plot begins in a file: beside its axis, if it has one. On a page the
+// Left returns where the plot begins in a file: beside its axis, if it has one. On a page the
 // style sheet says that.
 func (d *drawing) Left() int {
 	if d.Class == "axis" {
@@ -370,7 +370,7 @@ func (d *drawing) Left() int {
 	return margin
 }
 
-// Inner is the width of the plot in a file.
+// Inner returns the width of the plot in a file.
 func (d *drawing) Inner() int { return 760 - margin - d.Left() }
 
 const margin = 20

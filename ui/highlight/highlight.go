@@ -37,7 +37,7 @@ const (
 
 var classNames = [...]string{"", "comment", "keyword", "type", "function", "name", "tag", "string", "number", "heading", "inserted", "deleted"}
 
-// String is the name of the class; "" for Plain.
+// String returns the name of the class; "" for Plain.
 func (c Class) String() string { return classNames[c] }
 
 // Run is a piece of source code of one class.

@@ -20,7 +20,7 @@ func inline(s string, style Style) []Run {
 	return read(s, style)
 }
 
-// read is inline for a text of any length.
+// read is like inline for a text of any length.
 func read(s string, style Style) []Run {
 	p := inliner{s: s, pieces: make([]piece, 0, 8), noTicks: make(map[int]bool)}
 	for at := 0; at < len(s); {
@@ -34,7 +34,7 @@ func read(s string, style Style) []Run {
 // inliner cuts a line into pieces.
 type inliner struct {
 	s       string
-	done    int // the pieces are those of the line before this
+	done    int // the pieces cover the line up to here
 	pieces  []piece
 	opened  []opener
 	noTicks map[int]bool // numbers of backticks that nothing ends

@@ -46,7 +46,7 @@ type Run struct {
 // Line is one line of the terminal.
 type Line []Run
 
-// String is the text of the line.
+// String returns the text of the line.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, r := range l {
@@ -68,7 +68,7 @@ const (
 // Drawer draws what Read reads, piece by piece.
 type Drawer interface {
 	Blank()
-	Text(m Margin, level int, runs []Run) // a line; level is that of a heading, 0 for other text
+	Text(m Margin, level int, runs []Run) // a line; level is the level of a heading, 0 for other text
 	Rule(m Margin)
 	Code(m Margin, lines []string, language string)
 	Fits(m Margin, columns int) bool // whether there is room for a table; else it is text
@@ -245,7 +245,7 @@ func margin(line string) (m Margin, text string) {
 	return m, text
 }
 
-// fitted is the margin as the screen has room for it: one that is too deep is shown as text.
+// fitted returns the margin as the screen has room for it: one that is too deep is shown as text.
 func (s *screen) fitted(m Margin) Margin {
 	if m.width > s.width/2 || m.width > 0 && s.width-m.width < widest {
 		m.lead = Line{{Text: strings.TrimLeft(m.first.String(), " ")}}
@@ -543,7 +543,7 @@ func (r *reader) table(m Margin, text string) bool {
 	return true
 }
 
-// room is how many cells a table has for its columns.
+// room returns how many cells a table has for its columns.
 func (s *screen) room(m Margin, columns int) int {
 	return s.width - s.fitted(m).width - (columns-1)*terminal.Width(columnGap)
 }

@@ -175,7 +175,7 @@ func csvCell(s string) string {
 // IDTitle is the title of the column of session ids.
 const IDTitle = "ID"
 
-// keyColumns are the columns of the dimensions that rows are grouped by. total is
+// keyColumns returns the columns of the dimensions that rows are grouped by. total is
 // the row that covers all of them.
 func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
 	var columns []sheetColumn[T]
@@ -228,7 +228,7 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 	return columns
 }
 
-// sessionsTitle is the title of the column SESSIONS; "" hides it where each row is a
+// sessionsTitle returns the title of the column SESSIONS; "" hides it where each row is a
 // session.
 func sessionsTitle(by []string) string {
 	return human.When(!slices.Contains(by, "session"), "SESSIONS")
@@ -246,7 +246,7 @@ func shown(rows, all int, one, many string) string {
 	return human.Plural(all, one, many) + human.When(rows < all, "; "+human.Number(rows)+" shown (more: -n)")
 }
 
-// atLeast is what is written before a number that may be larger.
+// atLeast returns what is written before a number that may be larger.
 func atLeast(exact bool) string { return human.When(!exact, "at least ") }
 
 // Grid is the table of an answer as texts, for front doors that lay it out themselves.
@@ -343,7 +343,7 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 	return a
 }
 
-// RecentLine is what today and this week cost, or their tokens where no cost is known. It says what is
+// RecentLine returns what today and this week cost, or their tokens where no cost is known. It says what is
 // estimated from list prices.
 func RecentLine(r *audit.Recent, week string) string {
 	amount := func(row *audit.UsageRow) string {
@@ -371,7 +371,7 @@ func block(k *audit.Key) (start, end time.Time) {
 	return start, start.Add(audit.BlockLength)
 }
 
-// blockCell is a block: in text from when to when.
+// blockCell returns a block: in text from when to when.
 func (l Layout) blockCell(k *audit.Key) cell {
 	start, end := block(k)
 	if start.Equal(end) {
@@ -493,7 +493,7 @@ func rowID(k *audit.Key) string {
 	return strings.Join(whole.Values(slices.Concat(audit.CallDimensions, audit.UsageDimensions)), "\x00")
 }
 
-// trendColumn is the column of a trend; of nil one that is not shown.
+// trendColumn returns the column of a trend; of nil one that is not shown.
 func trendColumn[T any](t *trend, total *T, key func(*T) *audit.Key) sheetColumn[T] {
 	if t == nil {
 		return sheetColumn[T]{column{}, func(*T) cell { return cell{} }}

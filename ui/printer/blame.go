@@ -88,7 +88,7 @@ func (b *Blame) Plain(p *Text) {
 	}
 }
 
-// ofOrigin is a column of blocks and commits that have an origin.
+// ofOrigin returns a column of blocks and commits that have an origin.
 func ofOrigin[T any](origin func(*T) *blame.Origin, value func(*T) string) func(*T) string {
 	return func(r *T) string {
 		if origin(r) == nil {
@@ -200,7 +200,7 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 	t.said(session.KindReply, x.Reply)
 }
 
-// titleBeside is the title of a session, "" if the prompt of the turn is the title.
+// titleBeside returns the title of a session, "" if the prompt of the turn is the title.
 func titleBeside(o *blame.Origin) string {
 	title := human.Title(o.Title)
 	return human.When(!strings.HasPrefix(human.Title(o.Prompt.String()), strings.TrimSuffix(title, "…")), title)
@@ -252,7 +252,7 @@ func (c *Commits) JSON(j *JSON) {
 	})
 }
 
-// commitName is the short hash, or the pull request.
+// commitName returns the short hash, or the pull request.
 func commitName(r *blame.CommitRow) string {
 	if r.Pull != "" {
 		return "#" + r.Pull

@@ -192,7 +192,7 @@ func (g *grepText) head(m *grep.Match, number int, match bool) {
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
 
-// heading is the title and the id of a session, or else its path.
+// heading returns the title and the id of a session, or else its path.
 func (g *grepText) heading(m *grep.Match) string {
 	title, id := "", ""
 	if g.Session != nil {

@@ -59,7 +59,7 @@ type Stream struct {
 	Tail func(n int) any
 }
 
-// stream writes an answer of rows.
+// Stream writes an answer of rows.
 func (j *JSON) Stream(s *Stream) {
 	switch {
 	case !j.lines:
@@ -121,12 +121,12 @@ func (j *JSON) list(s *Stream, kind pieceKind) (n int) {
 	return n
 }
 
-// object writes an answer or a summary, with the members of all the structs.
+// Object writes an answer or a summary, with the members of all the structs.
 func (j *JSON) Object(command string, structs ...any) {
 	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
 }
 
-// InLines is a member of the summary of lines, which an object does not have.
+// InLines returns a member of the summary of lines, which an object does not have.
 func (j *JSON) InLines(name string, value any) any {
 	if !j.lines {
 		return nil
@@ -134,7 +134,7 @@ func (j *JSON) InLines(name string, value any) any {
 	return map[string]any{name: value}
 }
 
-// inObject is a member of an object, which the summary of lines does not have.
+// inObject returns a member of an object, which the summary of lines does not have.
 func (j *JSON) inObject(name string, value any) any {
 	if j.lines {
 		return nil
@@ -211,7 +211,7 @@ type longRow interface {
 	Write(j *JSON)
 }
 
-// longFrom is the size from which on a row is written piece by piece.
+// longFrom is the least size of a row that is written piece by piece.
 const longFrom = 1 << 20
 
 // long writes a long row. Of a bounded answer it is no part.
@@ -229,7 +229,7 @@ func (j *JSON) long(r longRow) {
 	j.Pass(p.data) // the end of the line
 }
 
-// filled writes a value with something in an empty list or string of it, whose JSON is
+// Filled writes a value with something in an empty list or string of it, whose JSON is
 // the first place like at: no string contains a place, because of its quotes.
 func (j *JSON) Filled(v any, at string, fill func()) {
 	before, rest, _ := bytes.Cut(j.encoded(v), []byte(at))
@@ -247,7 +247,7 @@ func (j *JSON) Inside(text string) {
 	}
 }
 
-// escapeHidden escapes characters that the encoder leaves alone and a terminal may
+// EscapeHidden escapes characters that the encoder leaves alone and a terminal may
 // act on. They only occur in strings, where escaping does not change the meaning.
 func EscapeHidden(data []byte) []byte {
 	plain := true
@@ -277,7 +277,7 @@ func EscapeHidden(data []byte) []byte {
 	return escaped
 }
 
-// list is s, as [] instead of null.
+// List is s, as [] instead of null.
 func List[T any](s []T) []T {
 	if s == nil {
 		return []T{}
@@ -285,7 +285,7 @@ func List[T any](s []T) []T {
 	return s
 }
 
-// about is what ends an answer, with [] instead of null.
+// about returns what ends an answer, with [] instead of null.
 func about(a search.About) search.About {
 	a.Warnings = List(a.Warnings)
 	return a
@@ -301,7 +301,7 @@ func rowsIn[T any](list []T, form func(*T) any) func(visit func(any) error) erro
 	}
 }
 
-// rowsFrom visits form(e) for each element e of a sequence.
+// RowsFrom visits form(e) for each element e of a sequence.
 func RowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
 	return func(visit func(any) error) error {
 		for v, err := range seq {
@@ -394,7 +394,7 @@ func (b *budget) last(data []byte) {
 	b.Pass(answer)
 }
 
-// answer is the bounded answer with its first n rows.
+// answer returns the bounded answer with its first n rows.
 func (b *budget) answer(n int) []byte {
 	var out []byte
 	owners, dropped, begun := make(map[string]bool), b.dropped, false

@@ -35,8 +35,8 @@ import (
 	"pigrep/ui/prose"
 )
 
-// Answer is the answer of a command, which can be written in every form. Its records are
-// those of a recorder, the rows of a tabular one, or else its text as on no terminal.
+// Answer is the answer of a command, which can be written in every form. Its records come from a
+// recorder, or are the rows of a tabular answer, or else its text as without a terminal.
 type Answer interface {
 	Text(*Text)
 	JSON(*JSON)
@@ -80,7 +80,7 @@ type Layout struct {
 	Name    func(id, path string) string // as sessions.Naming; nil for the full id
 }
 
-// sessionID is the id of a session in the form that commands accept, which also exists for a
+// sessionID returns the id of a session in the form that commands accept, which also exists for a
 // session without an id.
 func (l Layout) sessionID(id, path string) string {
 	handle := session.Handle(id, path)
@@ -105,10 +105,10 @@ func (l Layout) Badge(host, agent string, kept bool) string {
 	return terminal.Clean(human.Badge(host, agent, l.Several, kept))
 }
 
-// named is the layout of records, of which only the names of sessions depend on the layout.
+// named returns the layout of records: only the names of sessions depend on the layout.
 func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name, Known: l.Known} }
 
-// known is the name of a session of another machine.
+// known returns the name of a session of another machine.
 func (l Layout) known(path string) string {
 	if l.Known == nil {
 		return ""
@@ -120,7 +120,7 @@ func (l Layout) known(path string) string {
 	return name
 }
 
-// name is what commands accept as the name of a session.
+// name returns what commands accept as the name of a session.
 func (l Layout) name(id, path string) string {
 	if name := l.known(path); name != "" {
 		return name
@@ -131,12 +131,12 @@ func (l Layout) name(id, path string) string {
 	return l.Name(id, path)
 }
 
-// place is what commands accept as the name of an entry: SESSION:ENTRY.
+// place returns what commands accept as the name of an entry: SESSION:ENTRY.
 func (l Layout) place(id, path, entry string, offset int64) string {
 	return l.name(id, path) + ":" + sessions.EntryName(entry, offset)
 }
 
-// age is how old something is, or with Dates when it was.
+// age returns how old something is, or with Dates when it was.
 func (l Layout) age(t time.Time) string {
 	if l.Dates {
 		return l.date(t)
@@ -144,7 +144,7 @@ func (l Layout) age(t time.Time) string {
 	return human.Age(l.Now, t)
 }
 
-// ago is age in running text, with the day unless it is today.
+// Ago is age in running text, with the day unless it is today.
 func (l Layout) Ago(t time.Time) string {
 	switch {
 	case l.Dates:
@@ -155,7 +155,7 @@ func (l Layout) Ago(t time.Time) string {
 	return human.Ago(l.Now, t) + " (" + l.dayOf(t) + ")"
 }
 
-// dayOf is the day of a time, to be shown beside its age; with Dates the time.
+// dayOf returns the day of a time, to be shown beside its age; with Dates the time.
 func (l Layout) dayOf(t time.Time) string {
 	if t.IsZero() || l.Dates {
 		return l.date(t)
@@ -180,7 +180,7 @@ type Printer struct {
 	Out    io.Writer
 	Format Format
 	Layout Layout
-	// Template is that of FormatTemplate.
+	// Template belongs to FormatTemplate.
 	Template *Template
 	// MaxBytes bounds the JSON of all answers together: rows are dropped at the end
 	// of an answer, and its "dropped" counts them. 0 means no bound.
@@ -239,7 +239,7 @@ type Sink struct {
 	Err    error
 }
 
-// newSink returns a sink that writes to w, through a buffer unless w has one.
+// NewSink returns a sink that writes to w, through a buffer unless w has one.
 func NewSink(w io.Writer) *Sink { return &Sink{buffer: bufio.NewWriter(w), out: w} }
 
 func (s *Sink) Write(b []byte) (n int, err error) {
@@ -249,7 +249,7 @@ func (s *Sink) Write(b []byte) (n int, err error) {
 	return n, s.Err
 }
 
-// print writes texts.
+// Print writes texts.
 func (s *Sink) Print(texts ...string) {
 	for _, text := range texts {
 		if s.Err == nil {
@@ -258,10 +258,10 @@ func (s *Sink) Print(texts ...string) {
 	}
 }
 
-// fail ends the printing, unless the error is nil.
+// Fail ends the printing, unless the error is nil.
 func (s *Sink) Fail(err error) { s.Err = cmp.Or(s.Err, err) }
 
-// end writes what is in a buffer of its own, and returns the first error.
+// End writes what is in a buffer of its own, and returns the first error.
 func (s *Sink) End() error {
 	if s.out != s.buffer {
 		s.Err = cmp.Or(s.Err, s.buffer.Flush())
@@ -318,7 +318,7 @@ func (t *Text) record(columns ...string) {
 	_, _ = t.Write(t.line.Bytes())
 }
 
-// stampUTC is a time in a column; "" for none.
+// stampUTC returns a time in a column; "" for none.
 func stampUTC(t time.Time) string { return human.When(!t.IsZero(), t.UTC().Format(time.RFC3339)) }
 
 // lister is a command whose rows have the same columns whatever the answer is, and an answer of it.

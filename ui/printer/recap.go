@@ -79,7 +79,7 @@ func (a *Recap) Sheet(layout Layout) table {
 	}}
 }
 
-// factDetails is what a fact says beside its text.
+// factDetails returns what a fact says beside its text.
 func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	switch f.What {
 	case recap.Changed:
@@ -95,7 +95,7 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	return f.Error
 }
 
-// timesFailed is how a command failed, and how often if it did more than once.
+// timesFailed returns how a command failed, and how often if it did more than once.
 func timesFailed(f *recap.Fact) string {
 	return human.When(f.Times > 1, fmt.Sprintf("%d times; ", f.Times)) + f.Error
 }
@@ -116,7 +116,7 @@ func afterChanges(f *recap.Fact) string {
 	return "after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
 }
 
-// FactText is a fact on a line, with paths relative to a directory.
+// FactText returns a fact on a line, with paths relative to a directory.
 func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string {
 	text := within(f.Text, dir)
 	switch details := factDetails(f, place); {
@@ -210,7 +210,7 @@ func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) (hidden boo
 	return false
 }
 
-// shownEntry is the name of an entry in a session, shortened as in lists of hits.
+// shownEntry returns the name of an entry in a session, shortened as in lists of hits.
 func shownEntry(id string, offset int64) string { return entryID(sessions.EntryName(id, offset)) }
 
 // A Brief is what a session has of a kind of facts.
@@ -340,7 +340,7 @@ func (a *Lessons) Plain(p *Text) {
 	}
 }
 
-// repairText is a repair with its command or file in the form of a code.
+// repairText returns a repair with its command or file in the form of a code.
 func repairText(l *recap.Lesson, code func(string) string) string {
 	return human.When(l.By == recap.ByFile, "a change in ") + code(terminal.Clean(l.Repair))
 }

@@ -161,7 +161,7 @@ func (s *Search) title(h *search.Hit) string {
 	return cmp.Or(s.Title(h.SessionPath), h.SessionName)
 }
 
-// plain writes the rows. Lines of -- separate hits with entries around them.
+// Plain writes the rows. Lines of -- separate hits with entries around them.
 func (s *Search) Plain(p *Text) {
 	hits := s.Response.Hits // none that are read later have entries around them
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
@@ -273,7 +273,7 @@ func (s *Search) overview(t *Text) (out *hitText, all []string) {
 	return out, all
 }
 
-// folded is a line of facts, broken if it is too long.
+// Folded returns a line of facts, broken if it is too long.
 func (t *Text) Folded(line string, width int) string {
 	s := ""
 	if line == "" {
@@ -419,7 +419,7 @@ func (t *hitText) neighbours(list []search.Neighbour) {
 	}
 }
 
-// explanation is the factors of a score.
+// explanation returns the factors of a score.
 func explanation(h *search.Hit) string {
 	e := h.Explain
 	var words []string
@@ -431,7 +431,7 @@ func explanation(h *search.Hit) string {
 	return s + human.When(len(words) > 0, "; words: "+strings.Join(words, ", "))
 }
 
-// marked is the text of clusters, with the marked ones highlighted.
+// marked returns the text of clusters, with the marked ones highlighted.
 func (t *Text) marked(line []prose.Cluster) string {
 	var b strings.Builder
 	for len(line) > 0 {
@@ -449,13 +449,13 @@ func (t *Text) marked(line []prose.Cluster) string {
 	return b.String()
 }
 
-// remarks are what is unusual about a hit.
+// remarks returns what is unusual about a hit.
 func remarks(h *search.Hit) []string {
 	notes := append(h.Notes(), human.When(h.TargetID != "", "on "+h.TargetID), human.When(h.Label != "", "label "+h.Label))
 	return append(notes, places(h)...)
 }
 
-// places are the remarks on where a hit is.
+// places returns the remarks on where a hit is.
 func places(h *search.Hit) (notes []string) {
 	switch {
 	case h.Branch == "abandoned":
@@ -469,8 +469,8 @@ func places(h *search.Hit) (notes []string) {
 	return notes
 }
 
-// inCommon returns those of the remarks on how and where hits matched that a hit has, too; of the
-// first hit, all.
+// inCommon returns the remarks on how and where hits matched that apply to this hit too; for the
+// first hit, all of them.
 func inCommon(notes []string, h *search.Hit, first bool) []string {
 	own := append(h.MatchNotes(), places(h)...)
 	if first {

@@ -134,7 +134,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	}
 }
 
-// hits is the cell with the number of hits in a session; ~ marks partial ones.
+// hits returns the cell with the number of hits in a session; ~ marks partial ones.
 func (s *Sessions) hits(x *sessions.Session) cell {
 	switch {
 	case !s.Searched:
@@ -145,7 +145,7 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 	return cell{Text: human.Number(x.Hits), Plain: strconv.Itoa(x.Hits)}
 }
 
-// sessionTitle is the cell with the title and labels of a session; a fork is
+// sessionTitle returns the cell with the title and labels of a session; a fork is
 // indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
 	title := human.Title(x.Title) + human.When(x.Kept, " (kept)")
@@ -163,7 +163,7 @@ func sessionTitle(x *sessions.Session) cell {
 	return c
 }
 
-// modelNames returns models without their providers.
+// ModelNames returns models without their providers.
 func ModelNames(models []string) []string {
 	return lists.Map(models, func(m string) string { return terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]) })
 }
@@ -411,7 +411,7 @@ func within(call, dir string) string {
 	return call
 }
 
-// placeHit is a place in the form in which hits are written.
+// placeHit returns a place as a hit, to be written as hits are.
 func placeHit(p *fix.Place) search.Hit {
 	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryPlace: session.EntryPlace{EntryID: p.EntryID}, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }

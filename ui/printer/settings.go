@@ -30,7 +30,7 @@ type Setting struct {
 	From   string   // path:line, $NAME or --flag; "" for a default
 }
 
-// text is the value on one line.
+// Text returns the value on one line.
 func (s *Setting) Text(layout Layout) string {
 	if len(s.Values) == 0 {
 		return s.Note
@@ -39,7 +39,7 @@ func (s *Setting) Text(layout Layout) string {
 	return strings.Join(short, ", ")
 }
 
-// value is the value in JSON; nil for none.
+// value returns the value in JSON; nil for none.
 func (s *Setting) value() any {
 	switch {
 	case len(s.Values) == 0:

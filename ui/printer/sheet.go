@@ -70,8 +70,8 @@ type sheetRow struct {
 	below []string   // lines below it
 }
 
-// table is a sheet of any type. people selects the columns of text, else those of
-// plain and CSV.
+// table is a sheet of any type. people selects the columns of text, otherwise the columns of plain
+// and CSV.
 type table interface {
 	shown(people bool) []column
 	each(visit func(*sheetRow) error) error           // in text; a row is valid until the next one
@@ -176,12 +176,12 @@ func (t *Text) records(s table) (n int) {
 	return n
 }
 
-// recordColumn is a column of records only.
+// recordColumn returns a column of records only.
 func recordColumn[T any](name string, value func(*T) string) sheetColumn[T] {
 	return sheetColumn[T]{column{Name: name}, func(v *T) cell { return cell{Plain: value(v)} }}
 }
 
-// fieldColumn is a column of templates only.
+// fieldColumn returns a column of templates only.
 func fieldColumn[T any](field string, value func(*T) string) sheetColumn[T] {
 	return sheetColumn[T]{column{Field: field}, func(v *T) cell { return cell{Plain: value(v)} }}
 }
@@ -194,7 +194,7 @@ func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
 }
 
-// tokenCell is a number of tokens, in text in few characters.
+// tokenCell returns a number of tokens, in text in few characters.
 func tokenCell(n int64) cell {
 	c := countCell(n)
 	c.Text = human.Short(n)
@@ -212,7 +212,7 @@ func (l Layout) timeCell(t time.Time) cell {
 	return cell{Text: l.date(t), Plain: human.When(!t.IsZero(), t.UTC().Format(time.RFC3339Nano))}
 }
 
-// lastCell is the time of the latest of several events; on a narrow terminal only the
+// lastCell returns the time of the latest of several events; on a narrow terminal only the
 // day.
 func (l Layout) lastCell(t time.Time) cell {
 	c := l.timeCell(t)
@@ -222,7 +222,7 @@ func (l Layout) lastCell(t time.Time) cell {
 	return c
 }
 
-// millisCell is a duration; nil if it is not known.
+// millisCell returns a duration; nil if it is not known.
 func millisCell(ms *int32) cell {
 	if ms == nil {
 		return cell{}
@@ -512,7 +512,7 @@ type TemplateError struct{ Message, Hint string }
 
 func (e *TemplateError) Error() string { return e.Message }
 
-// ParseTemplate reads a template for rows with these fields. Without fields, those of the
+// ParseTemplate reads a template for rows with these fields. Without fields, the fields of the
 // template are checked when the rows are printed.
 func ParseTemplate(s string, fields []string) (*Template, error) {
 	t := &Template{end: "\n"}
@@ -559,7 +559,7 @@ func unknownField(name string, fields []string) error {
 	return &TemplateError{fmt.Sprintf("no field {%s}", terminal.Clip(terminal.Clean(name), maxWord)), "fields: {" + strings.Join(fields, "} {") + "}"}
 }
 
-// field is the name of a column in templates: the name of its value in JSON.
+// field returns the name of a column in templates: the name of its value in JSON.
 func (c *column) field() string {
 	if c.Field != "" {
 		return c.Field

@@ -110,7 +110,7 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// StatusJSON is the JSON answer as a value, to embed it.
+// StatusJSON returns the JSON answer as a value, to embed it.
 func StatusJSON(s *Status) any {
 	answer := *s
 	answer.Roots, answer.Changes = List(s.Roots), List(s.Changes)
@@ -146,12 +146,12 @@ func (s *Status) Sheet(layout Layout) table { return factSheet(statusFacts(s, la
 
 func (s *Status) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
-// Facts are the lines of the text. Some names are indented below the one before.
+// Facts returns the lines of the text. Some names are indented below the one before.
 func (s *Status) Facts(home string, now time.Time) []Fact {
 	return statusFacts(s, Layout{Home: home, Now: now})
 }
 
-// factList collects the lines of a report. Without a time, numbers and times are those for
+// factList collects the lines of a report. Without a time, numbers and times are written for
 // programs.
 type factList struct {
 	Layout
@@ -418,7 +418,7 @@ func (x *Index) JSON(j *JSON) {
 	j.Object("index", answer)
 }
 
-// stepSheet is the plan of an update.
+// stepSheet returns the plan of an update.
 func stepSheet(x *Index, layout Layout) *sheet[Step] {
 	return &sheet[Step]{
 		columns: []sheetColumn[Step]{
@@ -476,7 +476,7 @@ type Doctor struct {
 	Repaired string `json:"repaired,omitempty"` // what was done about the findings
 }
 
-// doctorLine is the last line of the report.
+// doctorLine returns the last line of the report.
 func doctorLine(d *Doctor) string {
 	compared := fmt.Sprintf("generation %d, %s, %s", d.Generation, human.Plural(d.Files, "file", "files"), human.Plural(d.Documents, "document", "documents"))
 	if d.Deep {
@@ -562,7 +562,7 @@ func (e *WatchEvent) Text(t *Text) {
 	t.Print(line, "\n")
 }
 
-// sheet has a row for each event but the summary.
+// Sheet has a row for each event but the summary.
 func (e *WatchEvent) Sheet(Layout) table {
 	path, reason, files := "", e.Message, 0
 	for _, c := range e.Changes {
@@ -591,7 +591,7 @@ func (e *WatchEvent) Sheet(Layout) table {
 	}}
 }
 
-// json writes a line for each event; without lines one object, at the end.
+// JSON writes a line for each event; without lines one object, at the end.
 func (e *WatchEvent) JSON(j *JSON) {
 	answer := *e
 	answer.Changes = List(e.Changes)
@@ -615,7 +615,7 @@ type Keep struct {
 type Kept struct {
 	Agent    string       `json:"agent"`
 	On       bool         `json:"on"`       // what is new is kept
-	Sessions int          `json:"sessions"` // files of which there are copies, and what they had before they were rewritten
+	Sessions int          `json:"sessions"` // files with copies, and what they had before they were rewritten
 	Gone     int          `json:"gone"`     // copies that are all that is left
 	Left     int          `json:"leftOut"`  // files for which there is no room
 	Size     int64        `json:"sizeBytes"`

@@ -80,7 +80,7 @@ func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
 	}
 }
 
-// waitCell is a duration of the calls of a row; "–" in text for a tool that waits for a person, as it
+// waitCell returns a duration of the calls of a row; "–" in text for a tool that waits for a person, as it
 // says nothing about the tool.
 func waitCell(r *audit.ToolRow, ms *int32) cell {
 	c := millisCell(ms)
@@ -174,13 +174,13 @@ func alarm(r *sheetRow, status string) {
 	}
 }
 
-// idCell is a session id, in text in the form that commands accept, which also exists
+// idCell returns a session id, in text in the form that commands accept, which also exists
 // for sessions without an id.
 func (l Layout) idCell(id, path string) cell {
 	return cell{Text: l.sessionID(id, path), Plain: id}
 }
 
-// groupColumns are the first columns of calls below the heading of a group. of returns when and where a call was.
+// groupColumns returns the first columns of calls below the heading of a group. of returns when and where a call was.
 func groupColumns[T any](l Layout, of func(*T) (session.Time, *session.EntryPlace, int64)) []sheetColumn[T] {
 	return []sheetColumn[T]{
 		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *T) cell {
@@ -194,7 +194,7 @@ func groupColumns[T any](l Layout, of func(*T) (session.Time, *session.EntryPlac
 	}
 }
 
-// touchSheet is the history of a file as rows.
+// touchSheet returns the history of a file as rows.
 func touchSheet(rows []audit.TouchRow, layout Layout) table {
 	type row = audit.TouchRow
 	columns := []sheetColumn[row]{
@@ -306,16 +306,16 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 // marksEnds puts a text on one line, with marks of the ends of its lines.
 func marksEnds(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ") }
 
-// projectName is the last element of a path.
+// projectName returns the last element of a path.
 func projectName(dir string) string {
 	dir = strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")
 	return dir[strings.LastIndexByte(dir, '/')+1:]
 }
 
-// NewRiskyAudit returns the answer of "tools commands" with rules. Its records are the same
-// as those of NewCallsAudit: all calls. Its text lists only the shell commands, grouped by
-// the most severe rule that each matches, and counts the other calls. limit is the number
-// of commands in the text; 0 means no limit.
+// NewRiskyAudit returns the answer of "tools commands" with rules. Its records are all calls, as
+// for NewCallsAudit. Its text lists only the shell commands, grouped by the most severe rule that
+// each matches, and counts the other calls. limit is the number of commands in the text; 0 means no
+// limit.
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
 	g := &ruleGroups{others: make(map[string]bool), limit: limit}

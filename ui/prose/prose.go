@@ -61,11 +61,11 @@ func TidyLines(text []byte) iter.Seq[string] {
 	}
 }
 
-// Tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
+// Tidy is like terminal.CleanLines with tabs as spaces. A lone carriage return starts a
 // new line. The result may share the memory of the text.
 func Tidy(text []byte) string { return tidyText(shared(text)) }
 
-// shared returns a text that nobody changes, without copying it.
+// shared returns a text as a string without copying it: nothing may change the text.
 func shared(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 func tidyText(s string) string {
@@ -134,8 +134,8 @@ func SourceLines(text []byte, width int) (lines []Line) {
 	return lines
 }
 
-// fenceMark returns the backticks or tildes with which a line begins or ends a code
-// block; "" if it does neither.
+// fenceMark returns the backticks or tildes that begin or end a code block on this line; "" if the
+// line does neither.
 func fenceMark(s string) string {
 	if !strings.HasPrefix(s, "```") && !strings.HasPrefix(s, "~~~") {
 		return ""
@@ -184,8 +184,7 @@ func wrappedLine(s string, width int) iter.Seq[string] {
 	}
 }
 
-// listItem matches the indentation and the marker of a line, as wide as those of its continuation
-// lines.
+// listItem matches the indentation and the marker of a line, which continuation lines indent by.
 var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *([-*+>] |[0-9]+[.)] )?`) })
 
 // maxWrapped is the length in bytes of the longest line that is broken at spaces.
@@ -350,7 +349,7 @@ func wrap(list []Cluster, width, n int) (lines [][]Cluster, taken int) {
 	return lines, taken
 }
 
-// wordCells returns the width of the word with which a list begins.
+// wordCells returns the width of the first word of a list.
 func wordCells(list []Cluster) int {
 	if end := slices.IndexFunc(list, func(c Cluster) bool { return c.Text == " " || c.width > 1 }); end >= 0 {
 		list = list[:end]
@@ -485,7 +484,7 @@ func FoldWords(line string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// CodeSpan is a line of text as inline code of Markdown.
+// CodeSpan returns a line of text as inline code of Markdown.
 func CodeSpan(s string) string {
 	if s == "" {
 		return "``"

@@ -59,8 +59,8 @@ var (
 	})
 )
 
-// Style is the style sheet of sections, which a page needs in addition to that of
-// conversations.
+// Style returns the style sheet of sections. A page needs the style sheet of conversations besides
+// it.
 func Style() string { return chart.Style() + styleSource }
 
 // Write writes the page.
@@ -269,8 +269,8 @@ func (d *draft) draw(c *chart.Chart) {
 	d.Charts, d.err = append(d.Charts, picture), cmp.Or(d.err, err)
 }
 
-// table adds the rows of an answer, of which there are all. link, if there is one, leads from
-// the first cell of a row.
+// table adds the rows of an answer; all is how many there are. link, if not nil, leads from the
+// first cell of a row.
 func (d *draft) table(a *printer.Audit, title string, all int, link func(row int) string) {
 	t, err := fromAudit(a, title, link)
 	if d.err = cmp.Or(d.err, err); d.err != nil {
@@ -280,7 +280,7 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	d.Tables = append(d.Tables, t)
 }
 
-// Span is the part of the covered time that a request asks for.
+// Span returns the part of the covered time that a request asks for.
 func Span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
 	first, last = c.First.Time, c.Last.Time
 	if req.Since.After(first) {
@@ -359,7 +359,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	return []*Section{d.Section}, d.err
 }
 
-// shortest is the time from which on a calendar says more than bars.
+// shortest is the least time for a calendar to say more than bars.
 const shortest = 35 * 24 * time.Hour
 
 func usageFigures(t *audit.UsageTable) []Fact {
@@ -480,7 +480,7 @@ func more(n int, what, where string) string {
 
 const moreCalls = " (pigrep tools calls)"
 
-// minute is a time of a table; "" if it is not known.
+// minute returns a time of a table; "" if it is not known.
 func (v *View) minute(t session.Time) string {
 	return human.When(!t.IsZero(), t.In(v.Now.Location()).Format("2006-01-02 15:04"))
 }
@@ -528,7 +528,7 @@ func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Sect
 	return v.listing("files", "Files", "No tool named a file.", note, len(t.Rows), printer.NewFilesAudit(t, false, mostRows, v.layout()))
 }
 
-// listing is a section with one table of rows, and what is said of some or of none.
+// listing returns a section with one table of rows, and what is said of some or of none.
 func (v *View) listing(id, title, none, some string, rows int, a *printer.Audit) (*Section, error) {
 	d := v.draft(id, title)
 	if d.Note = none; rows > 0 {

@@ -51,7 +51,7 @@ type SessionFacts struct {
 	Twins     []string   `json:"sameId,omitempty"`           // other files with the same id
 	Subagents []Relative `json:"subagents,omitempty"`        // that it started, the first of them
 	Started   int        `json:"startedSubagents,omitempty"` // all of these
-	Missing   string     `json:"missing,omitempty"`          // the session in which it begins, if that is not there
+	Missing   string     `json:"missing,omitempty"`          // the session that it begins in, if that is not there
 	Label     string     `json:"-"`                          // the agent's name for people
 	Begun     time.Time  `json:"-"`                          // the earlier of the header and the first entry, which a fork may have copied
 
@@ -66,7 +66,7 @@ func (f *SessionFacts) ParentIs() string {
 	return cmp.Or(human.When(f.Subagent, "Subagent of"), "Forked from")
 }
 
-// BeginsIn says in which session that is not there it begins; "" for none.
+// BeginsIn names the missing session that this one begins in; "" for none.
 func (f *SessionFacts) BeginsIn() string {
 	return human.When(f.Missing != "", f.Missing+", which is not indexed or deleted")
 }
@@ -143,7 +143,7 @@ type Tree struct {
 // maxTreeIndent is the deepest indentation of branches, to leave room for text.
 const maxTreeIndent = 12
 
-// text prints a line for each entry: the active branch at the left, other branches
+// Text prints a line for each entry: the active branch at the left, other branches
 // below the entry where they fork, indented.
 func (s *Tree) Text(t *printer.Text) {
 	p := &showText{Text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}}
@@ -200,7 +200,7 @@ func (p *showText) treeRow(r *entry.TreeRow) {
 	p.line(strings.TrimRight(p.Dim(indent)+dot+p.Style(style, what)+" "+text+p.Style(printer.MatchStyle, note)+p.Dim(tail), " "))
 }
 
-// treeText is what an entry is and says on a line, in a session of a directory.
+// treeText returns what an entry is and says on a line, in a session of a directory.
 func treeText(e *entry.Entry, cwd string) (what, text string) {
 	what = transcript.Describe(e).Name
 	switch e.Type {
@@ -301,7 +301,7 @@ func Export(w io.Writer, format string, s *Show) error {
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// exportFacts are the names and values above an exported conversation.
+// exportFacts returns the names and values above an exported conversation.
 func exportFacts(s *Show) [][2]string {
 	f := &s.Session
 	facts := [][2]string{
@@ -315,7 +315,7 @@ func exportFacts(s *Show) [][2]string {
 	return slices.DeleteFunc(facts, func(fact [2]string) bool { return fact[1] == "" })
 }
 
-// stamp is a time with its zone, for readers that may be anywhere.
+// stamp returns a time with its zone, for readers that may be anywhere.
 func (s *Show) stamp(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -326,7 +326,7 @@ func (s *Show) stamp(t time.Time) string {
 	return t.In(s.Zone).Format(printer.StampForm)
 }
 
-// entryNotes are the facts next to the heading of an exported entry.
+// entryNotes returns the facts next to the heading of an exported entry.
 func entryNotes(s *Show, e *entry.Entry) string {
 	notes := human.Joined(" · ",
 		human.When(e.Type == session.TypeMessage, terminal.Clean(e.Model)),
@@ -484,7 +484,7 @@ type Resume struct {
 	Warnings  []string     `json:"warnings"`
 }
 
-// text writes the command and nothing else. Its quoting keeps all characters from
+// Text writes the command and nothing else. Its quoting keeps all characters from
 // acting on a terminal.
 func (r *Resume) Text(t *printer.Text) { t.Print(r.Command, "\n") }
 

@@ -188,8 +188,8 @@ func (p *showText) result(it *transcript.Item) {
 	p.last = "call"
 }
 
-// resultBlocks prints the blocks of a result, which may be that of a command, and reports
-// whether it has some that are not details.
+// resultBlocks prints the blocks of a result, perhaps of a command, and reports whether some of
+// them are not details.
 func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool) {
 	e := it.Entry
 	for _, b := range it.Blocks {
@@ -354,7 +354,7 @@ type diffRow struct {
 	pair   string    // the text that replaces it, or that it replaces; "" if there is none
 }
 
-// diffRows are the lines of a diff, with marks between hunks and the names of several
+// diffRows returns the lines of a diff, with marks between hunks and the names of several
 // files.
 func (p *showText) diffRows(files []diff.File) (rows []diffRow) {
 	for i := range files {

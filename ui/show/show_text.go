@@ -132,7 +132,7 @@ func (p *showText) line(pieces ...string) {
 	p.Print("\n")
 }
 
-// body is the width for the text of an entry; 0 for any.
+// body returns the width for the text of an entry; 0 for any.
 func (p *showText) body(indent string) int {
 	if p.Width == 0 {
 		return nothingToWrap
@@ -147,7 +147,7 @@ func (p *showText) cut(s string, indent int) string {
 	return terminal.Clip(s, max(minBodyColumns, p.Width-indent))
 }
 
-// when is the time of day, with the date if that has changed.
+// when returns the time of day, with the date if that has changed.
 func (p *showText) when(at time.Time) string {
 	if at.IsZero() || p.Now.IsZero() {
 		return p.s.stamp(at)
@@ -267,7 +267,7 @@ func (p *showText) entry(e *entry.Entry) {
 	}
 }
 
-// lineLimit is how many lines of a piece of the entry are shown; -1 for all.
+// lineLimit returns how many lines of a piece of the entry are shown; -1 for all.
 func (p *showText) lineLimit(e *entry.Entry, usual int) int {
 	switch {
 	case p.whole(e):
@@ -308,7 +308,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	p.last = "head"
 }
 
-// mark is the mark of an entry that was named; "" for others.
+// mark returns the mark of an entry that was named; "" for others.
 func (p *showText) mark(e *entry.Entry) string {
 	return p.Style(printer.MatchStyle, human.When(p.s.Focus[e.Index], FocusMark))
 }
@@ -322,7 +322,7 @@ func (p *showText) state(e *entry.Entry) string {
 		human.When(!abandoned && !e.InContext && focus, "no longer in context (compacted)"))
 }
 
-// labelOf is the label of an entry as it stands beside it; "" for none.
+// labelOf returns the label of an entry as it stands beside it; "" for none.
 func labelOf(e *entry.Entry) string {
 	return human.When(e.Labelled != "", "["+terminal.Clean(e.Labelled)+"]")
 }

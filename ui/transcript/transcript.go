@@ -104,7 +104,7 @@ var (
 	}
 )
 
-// knownOf says what an entry is, in our words or in those of its agent.
+// knownOf says what an entry is, in our words or the words of its agent.
 func knownOf(e *entry.Entry) known {
 	k := cmp.Or(roles[e.Role], types[e.Type])
 	switch {
@@ -207,8 +207,8 @@ func Anchor(id string) string {
 // CommandOf returns the command of a call; "" for none.
 func CommandOf(c *session.Call) string { return c.Argument("command", "cmd", "script") }
 
-// Arguments returns the arguments that are shown beside the diff of a call and its command,
-// either of which may not be shown itself.
+// Arguments returns the arguments that are shown beside the diff of a call and its command. Neither
+// the diff nor the command need be shown.
 func Arguments(c *session.Call, hasDiff bool, command string) []session.Argument {
 	var list []session.Argument
 	for _, a := range c.Arguments {
@@ -279,7 +279,7 @@ func lineRange(c *session.Call) string {
 	return ""
 }
 
-// changeSize is the number of lines that a call removes and adds, if known.
+// changeSize returns the number of lines that a call removes and adds, if known.
 func changeSize(c *session.Call) string {
 	lines := func(s string) int { return len(slices.Collect(strings.Lines(s))) }
 	before, after := c.Argument("oldText", "old_string", "oldString"), c.Argument("newText", "new_string", "newString")
