@@ -115,7 +115,7 @@ func clip(s string) string {
 	return session.Cut(s, summaryWidth) + human.When(len(s) > summaryWidth, "…")
 }
 
-// newShell is a command of the user.
+// newShell returns a command of the user.
 func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	b := &e.View.Blocks[i]
 	outcome, failed := transcript.Outcome(b.Shell)
@@ -142,7 +142,7 @@ func (x *writer) answer(e *entry.Entry) bool {
 	return true
 }
 
-// newResult is a result whose call is not shown.
+// newResult returns a result whose call is not shown.
 func (x *writer) newResult(e *entry.Entry) *entryView {
 	v, _ := x.newEntry(e)
 	c := &callView{Tool: Line(e.Tool), Summary: "result"}
@@ -250,7 +250,7 @@ func (v *callView) code(x *writer, language string, text []byte) template.HTML {
 // linesOf counts the lines of a text; a long one is several.
 func linesOf(text []byte) int { return bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine }
 
-// Output is a block of output as on a page, highlighted as a file with that name.
+// Output returns a block of output as on a page, highlighted as a file with that name.
 func Output(text []byte, name string) template.HTML {
 	return "<pre><code>" + new(writer).code(name, bytes.Trim(text, "\r\n")) + "</code></pre>"
 }
@@ -258,7 +258,7 @@ func Output(text []byte, name string) template.HTML {
 // longLine is how many bytes of output count as an additional line.
 const longLine = 500
 
-// code is a text in a language, or of a file with that name.
+// code returns a text in a language, or of a file with that name.
 func (x *writer) code(language string, text []byte) template.HTML {
 	return x.highlight(language, strings.Trim(visible(text), "\n"))
 }
@@ -379,7 +379,7 @@ func visible(text []byte) string {
 // honest as in a conversation.
 func Line(s string) string { return strings.TrimSpace(terminal.Clean(nameMarks(s))) }
 
-// Visible is Line for a piece of a line, whose white space stays.
+// Visible is like Line for a piece of a line, whose white space stays.
 func Visible(s string) string {
 	s, _ = terminal.CleanSpans(nameMarks(s), nil)
 	return s

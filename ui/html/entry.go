@@ -62,7 +62,7 @@ type imageView struct {
 	Source template.HTMLAttr // the whole src attribute, because html/template copies a URL several times to escape it; "" shows only the text
 }
 
-// titleOf is the heading of an entry.
+// titleOf returns the heading of an entry.
 func titleOf(it *transcript.Item) string {
 	what := it.Name
 	if it.CustomType != "" {
@@ -71,7 +71,7 @@ func titleOf(it *transcript.Item) string {
 	return capital(Line(what))
 }
 
-// capital is a text that begins with a capital letter.
+// capital returns a text that begins with a capital letter.
 func capital(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
@@ -80,7 +80,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// classNames are those of the style sheet; "other" for none.
+// classNames maps classes to their names in the style sheet; "other" stands for none.
 var classNames = map[transcript.Class]string{
 	transcript.Prompt: "prompt", transcript.Reply: "reply", transcript.Shell: "shell", transcript.Summary: "summary",
 	transcript.Note: "note", transcript.System: "note", transcript.Unknown: "note", transcript.Result: "note",
@@ -224,7 +224,7 @@ func (x *writer) newBlock(it *transcript.Item, i int) block {
 	return block{Fold: x.data(b.Block)}
 }
 
-// data is a text that is not part of the conversation.
+// data returns a text that is not part of the conversation.
 func (x *writer) data(b *session.Block) *fold {
 	return fold{Class: "data", Title: capital(string(b.Kind)), Note: human.Bytes(int64(len(b.Text)))}.with(x, "", b.Text)
 }
@@ -433,7 +433,7 @@ func (x *writer) enclose(k int) {
 	}
 }
 
-// size is the number of entries of a branch that starts at a step.
+// size returns the number of entries of a branch that starts at a step.
 func (x *writer) size(k int) int {
 	n := 1
 	for _, s := range x.page.Steps[k+1:] {

@@ -15,7 +15,7 @@ const maxProse = 512 << 10
 
 // prose renders the Markdown that users and models wrote as inert HTML: HTML in the source is
 // shown as text, images become links, and links lead only to the web or to mail addresses.
-// Headings rank below those of the page.
+// Headings rank below the headings of the page.
 func (x *writer) prose(text []byte) template.HTML {
 	source := visible(text)
 	if len(source) > maxProse {
@@ -62,8 +62,8 @@ func (d *prose) leave(n int) {
 	}
 }
 
-// enter opens and closes containers, so that those of the margin are open. It reports whether
-// a paragraph goes on.
+// enter opens and closes containers, until the open ones are the containers of the margin. It
+// reports whether a paragraph goes on.
 func (d *prose) enter(m markdown.Margin, isText bool) (goesOn bool) {
 	quotes := 0
 	for quotes < len(d.open) && d.open[quotes].tag == "blockquote" {
@@ -144,7 +144,7 @@ func (d *prose) Text(m markdown.Margin, level int, runs []markdown.Run) {
 	d.runs(runs)
 }
 
-// block writes a piece that is no text.
+// block writes a piece that is not text.
 func (d *prose) block(m markdown.Margin, html string) {
 	d.enter(m, false)
 	d.leave(len(d.open))

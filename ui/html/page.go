@@ -156,7 +156,7 @@ func (b *Body) Entries(ctx context.Context) error {
 	return x.err
 }
 
-// address is that of step k: on this page, or on another one.
+// address returns the address of step k: on this page, or on another one.
 func (p *Page) address(k int, name string) string {
 	if p.Site == nil || p.Site.From <= k && k < p.Site.To {
 		return "#" + name
@@ -164,7 +164,7 @@ func (p *Page) address(k int, name string) string {
 	return p.permalink(k, name)
 }
 
-// permalink is an address of step k that does not change when the conversation continues.
+// permalink returns an address of step k that does not change when the conversation continues.
 func (p *Page) permalink(k int, name string) string {
 	if p.Site == nil {
 		return "#" + name
@@ -224,7 +224,7 @@ type when struct {
 	UTC  string // for programs
 }
 
-// Title is the title of the conversation.
+// Title returns the title of the conversation.
 func (p *Page) Title() string {
 	return Line(human.Headline(p.Session.Title))
 }
@@ -238,7 +238,7 @@ func (p *Page) time(t time.Time, layout string) *when {
 	return &when{local.Format(layout), local.Format("2006-01-02 15:04:05 MST") + " (" + t.UTC().Format("2006-01-02 15:04:05") + " UTC)", t.UTC().Format(time.RFC3339)}
 }
 
-// facts are what is known of a session: the facts for the line below the title, the others,
+// facts returns what is known of a session: the facts for the line below the title, the others,
 // and where the session is.
 func (p *Page) facts() (line, more, place []fact) {
 	f := &p.Session

@@ -74,7 +74,7 @@ func budgetError(what string, size, max int) error {
 // envelopeBytes is the most that the protocol adds to a result.
 const envelopeBytes = 160
 
-// resultOf is an answer, and the same as text.
+// resultOf returns an answer, and the same as text.
 func resultOf(structured any, text string) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -136,7 +136,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 	return q, nil
 }
 
-// rowsFrom returns the rows of those of a list that the cursor has not passed.
+// rowsFrom returns the rows of the elements of a list that the cursor has not passed.
 func rowsFrom[T, Row any](q *question, list []T, row func(*T) Row) []Row {
 	rows := []Row{}
 	for i := min(q.at.At, len(list)); i < len(list); i++ {
@@ -221,8 +221,8 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	})
 }
 
-// indexed opens the index for a request, of which a question is asked of archives: the snapshot of
-// its cursor, if it has one.
+// indexed opens the index for a request: the snapshot that its cursor names, if it has a cursor.
+// question is what archives are asked.
 func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, question func(*cursor) (remote.Question, error)) (*Index, *cursor, error) {
 	// Whole minutes, so that relative times mean the same in calls shortly after.
 	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
@@ -264,8 +264,8 @@ func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 	return c.encode()
 }
 
-// filtered makes the request of a tool from its filters and query text. It excludes
-// the session in which the agent runs.
+// filtered returns the request of a tool, made from its filters and query text. It excludes the
+// session that the agent runs in.
 func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.Request, *leftOut, error) {
 	at.relative = f.Given.Value(filter.Since) != "" || f.Given.Value(filter.Until) != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
 	now := time.UnixMilli(at.Now).In(s.Now().Location())
@@ -286,8 +286,7 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.
 	return req, out, nil
 }
 
-// current returns the sessions in which the agent runs, if known, and globs that match
-// their files.
+// current returns the sessions that the agent runs in, if known, and globs that match their files.
 func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	if len(s.Current) == 0 {
 		if sum := s.writing(r); sum != nil {
@@ -313,10 +312,10 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	return &leftOut{Session: strings.Join(names, ", ")}, globs
 }
 
-// writing returns the session that the client is writing: of the sessions of the
-// directory in which the server was started, the one that was written to last, if that
-// was after the start. The call itself is in it: agents write a call before they make it.
-// It returns nil if there is none, or the client is no agent whose sessions are searched.
+// writing returns the session that the client is writing: among the sessions of the directory where
+// the server was started, the one written last, if that was after the start. The call itself is in
+// it: agents write a call before they make it. It returns nil if there is none, or if sessions of
+// the client are not searched.
 func (s *server) writing(r *index.Reader) (newest *session.Summary) {
 	if name := s.client.Load(); name == nil || !slices.Contains(s.Agents, *name) {
 		return nil
@@ -335,7 +334,7 @@ func (s *server) writing(r *index.Reader) (newest *session.Summary) {
 	return newest
 }
 
-// literalGlob is a glob that matches only this path.
+// literalGlob returns a glob that matches only this path.
 func literalGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
@@ -465,7 +464,7 @@ func (r *sessionRow) text() string {
 	return human.Joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), human.When(r.boss != "", "subagent of "+r.boss), r.Title)
 }
 
-// minute is a time in UTC, which since and until accept.
+// minute returns a time in UTC, which since and until accept.
 func minute(t session.Time) string {
 	if t.IsZero() {
 		return ""

@@ -46,8 +46,8 @@ func (w Words) values() (values []string) {
 	return values
 }
 
-// Where are the filters that a tool takes, and whose sessions they leave out. The tag
-// reach says which filters; without it, those of all questions.
+// Where has the filters that a tool takes, and whose sessions they leave out. The tag reach names
+// the filters; without it, a tool takes the filters of all questions.
 type Where struct {
 	Given          filter.Written `json:"given,omitempty"` // arguments of their own, by the names of the table
 	IncludeCurrent bool           `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
@@ -61,7 +61,7 @@ type Filters struct {
 	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too"`
 }
 
-// spec turns the filters into those of a request.
+// spec turns the filters into filters of a request.
 func (f *Filters) spec(env filter.Env) (filter.Spec, error) {
 	f.Given.Switch(filter.Searches, !f.IncludeSearches)
 	spec, err := f.Given.Spec(env)
@@ -197,7 +197,7 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// each visits a schema and those of its items and properties.
+// each visits a schema, and the schemas of its items and properties.
 func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
 		return
@@ -209,7 +209,7 @@ func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	}
 }
 
-// brief is the schema of arguments as models read it, who pay for every word: without
+// brief returns the schema of arguments as models read it, who pay for every word: without
 // rare arguments, bounds and long lists of words, which the server accepts, checks and
 // explains all the same.
 func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
@@ -297,8 +297,8 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 }
 
 // textsOf returns the texts of an argument, after checking its type, its bounds and the words that
-// it accepts. A switch that is on has one text; those of a list count together. Some agents give
-// every argument, so an empty text, or the number 0, means not given.
+// it accepts. A switch that is on has one text; the texts of a list count together. Some agents
+// give every argument, so an empty text, or the number 0, means not given.
 func textsOf(name string, raw json.RawMessage, p *jsonschema.Schema) (texts Words, err error) {
 	var number int
 	var on bool

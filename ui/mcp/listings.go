@@ -155,7 +155,7 @@ func (q *question) fix(x *fix.Session) fixRow {
 	return row
 }
 
-// text is a session with the error, the calls and the reply, one a line, below an empty one.
+// text returns a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, human.Joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
@@ -250,7 +250,7 @@ type usageRow struct {
 	unpriced bool // the cost lacks something
 }
 
-// audit is the question as one about calls and tokens.
+// audit returns the question as one about calls and tokens.
 func (q *question) audit() audit.Request {
 	return audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Location: q.s.Now().Location()}
 }
@@ -538,7 +538,7 @@ var tries = map[literal.Try]string{
 // errCounted ends a search that has counted enough lines.
 var errCounted = errors.New("counted enough")
 
-// request is what is looked for, wherever that is.
+// request returns what is looked for, wherever that is.
 func (in *GrepInput) request() grep.Request {
 	return grep.Request{
 		Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
@@ -636,7 +636,7 @@ func grepEntries(rows []grepRow) []grepEntry {
 	return list
 }
 
-// text is a line, below its part if it is the first one of it.
+// text returns a line, below its part if it is the first one of it.
 func (r *grepRow) text() string {
 	if r.in == nil {
 		return r.line

@@ -337,7 +337,7 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 // to begin further on.
 const leastPiece = 400
 
-// entrySize is the number of bytes of an entry in an answer, in both of its parts. For an entry
+// entrySize returns the number of bytes of an entry in an answer, in both of its parts. For an entry
 // that fits into no answer, it is some number that is too large for any answer.
 func (w *entryWriter) entrySize(r *entryRow) int {
 	texts := 0
@@ -350,7 +350,7 @@ func (w *entryWriter) entrySize(r *entryRow) int {
 	return encodedLen(r) + encodedLen(entryText(r)) + 2
 }
 
-// partSize is the number of bytes of a part in an answer.
+// partSize returns the number of bytes of a part in an answer.
 func (w *entryWriter) partSize(p *partRow) int {
 	if len(p.Text) > w.max {
 		return len(p.Text)
@@ -479,7 +479,7 @@ func (w *entryWriter) diffs(e *entry.Entry) map[int]*string {
 	return texts
 }
 
-// diffText is a call that edits files as text: each file with its diff, and the
+// diffText returns a call that edits files as text: each file with its diff, and the
 // arguments that these do not have.
 func diffText(files []diff.File, c *session.Call) string {
 	var b strings.Builder
@@ -551,7 +551,7 @@ func entryText(r *entryRow) string {
 	return b.String()
 }
 
-// entryHead is the line above an entry. A further piece of a message has only its id.
+// entryHead returns the line above an entry. A further piece of a message has only its id.
 func entryHead(r *entryRow) string {
 	head := "[" + r.Entry + "]"
 	if r.File != "" {

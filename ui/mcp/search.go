@@ -82,7 +82,7 @@ type hitRow struct {
 	session *sessionRow // which the hit is the first one of; nil if it is not, or with flat
 }
 
-// addTools adds the tools, in the order in which agents see them.
+// addTools adds the tools, in the order that agents see.
 func (s *server) addTools() {
 	addList[searchAnswer](s, tool{"search", "Search past sessions", "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on."},
 		func(in *SearchInput) listing {
@@ -264,7 +264,7 @@ func (q *question) failed(err error) error {
 }
 
 // notes says why there are no hits, or none with every word, and what would give more. Filters have
-// the names of arguments; own says that sessions are only excluded because the agent runs in them.
+// the names of arguments; own: the only excluded session is the agent's own.
 func notes(res *search.Response, own bool) (list []string) {
 	named := func(removed []search.Removed) []search.Removed {
 		return lists.Map(removed, func(r search.Removed) search.Removed {
@@ -323,7 +323,7 @@ func (a *searchAnswer) head(res *search.Response) string {
 	return human.Joined("\n", found+".", apart, strings.Join(a.Notes, "\n"), human.When(a.DidYouMean != "", "Did you mean: "+a.DidYouMean))
 }
 
-// text is a hit on two lines, below its session if it is the first one of it.
+// text returns a hit on two lines, below its session if it is the first one of it.
 func (h *hitRow) text() string {
 	var b strings.Builder
 	if h.session != nil {

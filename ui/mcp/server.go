@@ -1,12 +1,11 @@
 // Package mcp lets agents search past sessions: a Model Context Protocol server
 // with read-only tools, resources and prompts.
 //
-// An answer is that of a command, for a reader with a small context: its rows have what
-// the next call needs, it has at most maxBytes, drops whole items at its end, and has a
-// cursor to them. Search returns fragments; read_session has whole texts. Secrets are masked unless
-// the server is started with --reveal, and the session in which the agent runs is
-// excluded unless it asks. A short text has the same facts, for clients that show
-// only text.
+// A tool answers as a command does, for a reader with a small context: its rows have what the next
+// call needs, it has at most maxBytes, drops whole items at its end, and has a cursor to them.
+// Search returns fragments; read_session has whole texts. Secrets are masked unless the server is
+// started with --reveal, and the session that the agent runs in is excluded unless it asks. A short
+// text has the same facts, for clients that show only text.
 //
 // The same request on the same snapshot of the index returns the same bytes.
 package mcp
@@ -69,11 +68,11 @@ type Config struct {
 
 	Only    []string          // the agents whose sessions are asked if a call names none; nil for all
 	Reveal  bool              // do not mask secrets
-	Current []adapter.Running // the sessions in which the agent runs, if known
+	Current []adapter.Running // the sessions that the agent runs in, if known
 	// Otherwise, if the client has the name of an agent whose sessions are searched, its
 	// session is the one of the directory that was written to last, after the start.
 	Agents  []string // names of clients
-	Dir     string   // in which the server was started
+	Dir     string   // where the server was started
 	Started time.Time
 }
 
@@ -94,7 +93,7 @@ type Index struct {
 	Close    func()
 }
 
-// warnings are the warnings of an answer from the index alone.
+// warnings returns the warnings of an answer from the index alone.
 func (x *Index) warnings(more ...string) []string {
 	list := []string{}
 	if x.Lag != "" {
@@ -261,7 +260,7 @@ func briefly(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// failure is the result of a tool that failed, for the agent to read. It does not repeat long
+// failure returns the result of a tool that failed, for the agent to read. It does not repeat long
 // input. It has no structured part: clients check that against the schema of answers, and some
 // reject the whole result.
 func failure(err error) *mcp.CallToolResult {
@@ -276,7 +275,7 @@ func failure(err error) *mcp.CallToolResult {
 // codeKey is where the metadata of a failed call has the code of the error.
 const codeKey = "pigrep/code"
 
-// encodedLen is the length of a value on the wire, where the protocol escapes JSON
+// encodedLen returns the length of a value on the wire, where the protocol escapes JSON
 // for HTML.
 func encodedLen(v any) int {
 	data, err := json.Marshal(v)
@@ -314,7 +313,7 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	return resultOf(printer.StatusJSON(f), human.Joined("\n", lines...))
 }
 
-// The URIs of resources. Their SESSION and ENTRY are those of read_session.
+// The URIs of resources. SESSION and ENTRY are the same as in read_session.
 const (
 	helpURI    = "pigrep://help/query"
 	sessionURI = "pigrep://session/"

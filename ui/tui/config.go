@@ -21,7 +21,7 @@ import (
 
 // Config is what users can change.
 type Config struct {
-	Keys   map[string][]string // keys of actions, instead of those of the table
+	Keys   map[string][]string // keys of actions, in place of the keys of the table
 	Colors map[string][]string // colours of roles: one, or one for light and one for dark backgrounds
 }
 
@@ -196,7 +196,7 @@ var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", 
 
 var hexColor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`) })
 
-// parseColor returns a colour as lipgloss writes it, "" for that of the terminal.
+// parseColor returns a colour as lipgloss writes it, "" for the colour of the terminal.
 func parseColor(text string) (color string, ok bool) {
 	base, bright := strings.CutPrefix(text, "bright-")
 	if i := slices.Index(colorNames, base); i >= 0 {

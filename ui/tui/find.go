@@ -213,7 +213,7 @@ func (p *preview) toFound() {
 	if p.find.unseen = p.find.mark == nil; !p.find.unseen {
 		line = p.find.mark.line
 	}
-	if line <= p.top || line >= p.top+p.height-1 { // the first line may be that of the head
+	if line <= p.top || line >= p.top+p.height-1 { // the head may cover the first line
 		p.top = line - p.height/3
 	}
 }
@@ -383,7 +383,7 @@ func matcher(needles []string, expr func(needle string) string) *regexp.Regexp {
 	return regexp.MustCompile("(?i)(" + strings.Join(lists.Map(needles, expr), ")|(") + ")")
 }
 
-// wrapped is an expression for a text also where wrapping has broken it: that replaces a
+// wrapped returns an expression for a text also where wrapping has broken it: that replaces a
 // space, or nothing.
 func wrapped(needle string) string {
 	words := lists.Map(strings.Split(needle, " "), func(word string) string {

@@ -51,7 +51,7 @@ type binding struct {
 	do    func(*Model) tea.Cmd
 }
 
-// The groups of keys, in the order in which help shows them.
+// The groups of keys, in the order of help.
 const (
 	groupFound  = "Results"
 	groupDo     = "With the selected hit"
@@ -62,10 +62,9 @@ const (
 	groupRest   = "Everywhere"
 )
 
-// bindings is the one table of keys; help, docs and settings are made from it. The first
-// row that matches wins. Keys that edit a line are those of readline; pigrep's own
-// actions are on function keys, on Alt, and on control keys that readline does not use
-// for editing.
+// bindings is the one table of keys; help, docs and settings are made from it. The first row that
+// matches wins. Keys that edit a line are the keys of readline; pigrep's own actions are on
+// function keys, on Alt, and on control keys that readline does not use for editing.
 var bindings = []binding{
 	{groupFound, "next", []string{"down", "ctrl+n"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
 	{groupFound, "previous", []string{"up", "ctrl+p"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},

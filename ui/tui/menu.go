@@ -31,7 +31,7 @@ type menu struct {
 	running context.CancelFunc // stops what fills in the choices or counts their hits; nil if nothing does
 
 	narrow input
-	shown  []*choice // those of choices that pass narrow
+	shown  []*choice // the choices that pass narrow
 	at     int
 	top    int
 	height int
@@ -264,7 +264,7 @@ func (m *Model) fillFilters(menu *menu) {
 	}
 }
 
-// fieldChoices are the choices that lead to the values of a field.
+// fieldChoices returns the choices that lead to the values of a field.
 func (m *Model) fieldChoices(menu *menu) []choice {
 	var choices []choice
 	for _, field := range facetFields {
@@ -279,9 +279,9 @@ func (m *Model) fieldChoices(menu *menu) []choice {
 	return choices
 }
 
-// valueChoices are the values of a field or, without one, those of all fields, which are
-// hidden until something is typed. Values without hits come last, except dates, which have their
-// order.
+// valueChoices returns the values of a field or, without a field, the values of all fields, which
+// are hidden until something is typed. Values without hits come last, except dates, which have
+// their order.
 func (m *Model) valueChoices(menu *menu) []choice {
 	var choices []choice
 	for _, f := range menu.facets {

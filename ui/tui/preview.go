@@ -515,7 +515,7 @@ func (p *preview) render(v view, width, height int) []string {
 	return fitted(lines, width, height)
 }
 
-// leastForHead is the height from which a pane reserves a line for the head of an entry.
+// leastForHead is the least height of a pane that reserves a line for the head of an entry.
 const leastForHead = 4
 
 // head returns the first line of the current entry, with its date, if that line is above

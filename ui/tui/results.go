@@ -330,7 +330,7 @@ func (v view) fill(line string, width int) string {
 
 func (g *group) title() string { return human.Title(g.Title) }
 
-// leastFacts is the width from which the facts of a session are beside its title.
+// leastFacts is the least width that has the facts of a session beside its title.
 const leastFacts = 18
 
 // facts returns age and number of hits of a session, in at most width cells. Before them is its
@@ -372,7 +372,7 @@ func kindColumn(width int) int {
 	return max(0, min(kindWidth, width-1))
 }
 
-// answerLine is the reply to a prompt.
+// answerLine returns the reply to a prompt.
 func answerLine(v view, a *search.Answered, width int) string {
 	column := kindColumn(width)
 	return v.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, a.Fragment, width-column-1)
@@ -440,7 +440,7 @@ func fragmentLine(v view, f match.Fragment, width int) string {
 	return ansi.Truncate(b.String(), width, "…")
 }
 
-// wordRoom is how many of width cells a line may waste to be cut between words.
+// wordRoom returns how many of width cells a line may waste to be cut between words.
 func wordRoom(width int) int { return min(12, width/4) }
 
 // cutBefore returns where to cut the beginning of a text that does not fit so that a

@@ -204,7 +204,7 @@ func (m *Model) previewTitle(v view, width int) string {
 	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
 }
 
-// placeFrom is the width from which the title line shows the number of the entry.
+// placeFrom is the least width of a title line with the number of the entry.
 const placeFrom = 36
 
 // noteShare bounds the height of note: at most one line in this many.
@@ -258,7 +258,7 @@ func (m *Model) foot(v view) []string {
 	return lists.Map(lines, func(line string) string { return m.message.style(v).Render(terminal.Fit(line, m.width)) })
 }
 
-// style is how a message looks.
+// style returns how a message looks.
 func (m message) style(v view) lipgloss.Style {
 	if m.bad {
 		return v.problem

@@ -53,8 +53,8 @@ type place struct {
 	searchParams
 }
 
-// below returns a URL below that of the conversation, which keeps the query and the branch,
-// and has one more parameter unless its value is empty.
+// below returns a URL below the URL of the conversation, which keeps the query and the branch, and
+// has one more parameter unless its value is empty.
 func (p place) below(path, name, value string) string {
 	v := url.Values{}
 	if p.Text != "" {
@@ -129,7 +129,7 @@ type partLink struct {
 	Here    bool
 }
 
-// reading is a handler of requests about a conversation, which it opens for show.
+// reading returns a handler of requests about a conversation, which it opens for show.
 func reading(show func(*Server, http.ResponseWriter, *http.Request, *Conversation, place) error) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		q, err := parseSearchParams(r.URL.Query())

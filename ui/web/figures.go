@@ -62,7 +62,7 @@ func (s *Server) offer(r *http.Request, f *filterForm, v url.Values) error {
 // sectionsOf computes the sections of a page.
 type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
 
-// figures is the handler of a page with sections.
+// figures returns the handler of a page with sections.
 func figures(title string, sections sectionsOf) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		v := s.filters(r)
@@ -84,8 +84,8 @@ func figures(title string, sections sectionsOf) handler {
 	}
 }
 
-// filters are the parameters of a request. An address that names no agents, not even any, is
-// about those of Options; the search page has them in its query.
+// filters returns the parameters of a request. An address without the parameter of agents is about
+// the agents of Options; the search page has them in its query.
 func (s *Server) filters(r *http.Request) url.Values {
 	v := r.URL.Query()
 	switch agents := strings.Join(s.Agents, ","); {

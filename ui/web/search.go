@@ -179,7 +179,7 @@ func (s *Server) when(t time.Time) *when {
 	return &when{human.Ago(s.Now(), t), t.In(s.Zone).Format("2006-01-02 15:04:05 MST"), t.UTC().Format(time.RFC3339)}
 }
 
-// day is the day of a time, for a list, below an age; in the current year with the time of day.
+// day returns the day of a time, for a list, below an age; in the current year with the time of day.
 func (s *Server) day(t time.Time) *when {
 	w := s.when(t)
 	if w == nil {

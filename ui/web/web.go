@@ -122,7 +122,7 @@ type page struct {
 	show        handler
 }
 
-// pages is the table of the pages in the navigation bar, in its order.
+// pages returns the table of the pages in the navigation bar, in its order.
 func (s *Server) pages() []page {
 	status := page{"/status", "Status", (*Server).showStatus}
 	if s.Hosts != nil {
