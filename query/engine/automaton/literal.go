@@ -12,7 +12,7 @@ import (
 type literal struct {
 	runes []rune
 	fold  bool
-	back  []int32   // for each length of a start that matched, that of the next shorter one
+	back  []int32   // for each length of a start that matched, the length of the next shorter one
 	first [256]bool // bytes that begin a match
 	edge  []rune
 }

@@ -46,8 +46,8 @@ func (m *Matcher) begin(at context) *cache {
 	return m.forward
 }
 
-// Spans returns the first matches in a text that is a line or, with Multiline, several: up
-// to most unless that is negative. They are those of regexp.FindAllIndex, or, with Edge, all
+// Spans returns the first matches in a text that is a line or, with Multiline, several lines: up to
+// most unless that is negative. It finds the matches of regexp.FindAllIndex, or, with Edge, all
 // that begin after the one before.
 func (m *Matcher) Spans(text []byte, most int) (spans [][2]int) {
 	last := -1

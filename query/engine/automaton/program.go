@@ -51,7 +51,7 @@ const (
 	opChar     // a character of the set arg leads to out
 )
 
-// Conditions besides those of package syntax.
+// Conditions besides the conditions of package syntax.
 const (
 	edgeBefore syntax.EmptyOp = 1 << 6 // no character of Options.Edge is before
 	edgeAfter  syntax.EmptyOp = 1 << 7 // or after

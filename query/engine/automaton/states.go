@@ -33,7 +33,7 @@ type cache struct {
 	// Scratch memory.
 	next         []uint32
 	queue        []uint32
-	seen, listed []uint32 // by instruction, the round in which it was
+	seen, listed []uint32 // by instruction, the round when it was
 	round        uint32
 	key          []byte
 }

@@ -84,8 +84,8 @@ func (b Set) All() iter.Seq[uint32] {
 	}
 }
 
-// Both returns the documents that are in two sets of a segment, either of which may be nil. It
-// may change the first one.
+// Both returns the documents that are in both sets of a segment. A nil set has all documents. It
+// may change the first set.
 func Both(b, o Set) Set {
 	switch {
 	case b == nil:

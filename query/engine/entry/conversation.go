@@ -26,8 +26,8 @@ type Conversation struct {
 	Raw    bool // read the JSON of entries too
 
 	reader Reader
-	files  []*session.Record // in which its history is, if these are several; its own is the last
-	starts []int             // of each, the number of its first entry
+	files  []*session.Record // with its history, if there are several; its own is the last
+	starts []int             // for each file, the number of its first entry
 	others Reader            // of all but its own
 
 	subagents []*session.Summary // that the session started
@@ -70,8 +70,8 @@ func (c *Conversation) place(i int) (*session.Record, int, *Reader) {
 // A FileLine says where a conversation goes on in another file.
 type FileLine struct{ last string }
 
-// Next returns the name of the file in which the conversation goes on with an entry; "" if that
-// is the file of the entry before.
+// Next returns the name of the file where the conversation goes on with an entry; "" if it is the
+// file of the entry before.
 func (f *FileLine) Next(e *Entry) (name string) {
 	if f.last != "" && e.SessionPath != f.last {
 		name = path.Base(session.Slashed(e.SessionPath))
@@ -167,7 +167,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	return e, nil
 }
 
-// largeEntry is the length of an entry from which on garbage must not wait.
+// largeEntry is the length of an entry whose garbage must not wait.
 const largeEntry = 32 << 20
 
 // Through returns the path if entry i is on it, else the branch with i. An entry that a

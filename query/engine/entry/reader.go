@@ -131,7 +131,7 @@ func (r *Reader) json(ref Ref) ([]byte, error) {
 	return r.buf, err
 }
 
-// Parse is Read for an entry whose JSON is at hand: data begins with it.
+// Parse is like Read for an entry whose JSON is at hand: data begins with it.
 func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entry)) error {
 	state, line := r.parserInput(ref, data)
 	if r.parser == nil || len(data) > largeEntry { // it keeps the memory of the entry before
@@ -153,7 +153,7 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	return nil
 }
 
-// View is Read with the entry's view for people. Both are valid during the call only.
+// View is like Read with the entry's view for people. Both are valid during the call only.
 func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.View)) error {
 	data, err := r.JSON(ref)
 	if err != nil {

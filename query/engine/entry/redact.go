@@ -8,7 +8,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// redact masks the texts of an entry, those of its JSON too.
+// redact masks the texts of an entry, also in its JSON.
 func (e *Entry) redact() {
 	if e.Raw != nil {
 		e.Raw = redact.JSON(e.Raw)

@@ -43,7 +43,7 @@ func (c *Conversation) Steps() []Step {
 	return walk
 }
 
-// walk is Steps without replaced entries.
+// walk is like Steps without replaced entries.
 func (c *Conversation) walk() []Step {
 	roots := c.Tree.Roots()
 	main := -1

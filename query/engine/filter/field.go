@@ -165,8 +165,8 @@ func (w Written) conflict(s *Spec) error {
 	return nil
 }
 
-// InQuery returns the values that a field needs for the same filter in a query: those of
-// a Spec that the filters were read into.
+// InQuery returns the values that a field needs for the same filter in a query, from a Spec that
+// the filters were read into.
 func (w Written) InQuery(row *Row, s *Spec) (values []string) {
 	if !row.Active(s) {
 		return nil
@@ -188,7 +188,7 @@ func (w Written) InQuery(row *Row, s *Spec) (values []string) {
 	case *bool:
 		return []string{row.Name}
 	}
-	if row.Name == Until { // of which the field excludes the end
+	if row.Name == Until { // the field excludes the end of its time
 		return []string{s.Until.UTC().Format(time.RFC3339)}
 	}
 	return w[row.Name]

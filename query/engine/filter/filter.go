@@ -309,9 +309,8 @@ func (f *Filter) TimesVerdict(first, last int64) Verdict {
 	return Unknown
 }
 
-// Part reports whether a part that was read again passes the tests of keywords, and
-// its entry, written at a time, those of times. It does not test sessions, branches and
-// labels.
+// Part reports whether a part that was read again passes the tests of keywords, and its entry,
+// written at a time, passes the tests of times. It does not test sessions, branches and labels.
 func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
 	if !f.Time(at.UnixMilli()) {
 		return false

@@ -207,7 +207,7 @@ var Table = []Row{
 		member: func(s *Spec) any { return &s.Until },
 		read: func(r *reading) error {
 			span, err := r.time()
-			r.spec.Until = span.End.Add(1) // the end of the span is inside, that of the request is not
+			r.spec.Until = span.End.Add(1) // the span includes its end, the request does not
 			return err
 		},
 		field: func(r *reading) error {
@@ -295,8 +295,8 @@ var Table = []Row{
 // has, its session, its entry, its text. A field that is not named here comes last.
 var Fields = inOrder(strings.Fields("kind role tool is has model agent host cwd project session title label branch after before file cmd re"))
 
-// Closed reports whether a field takes only its Values; those of a list are checked when
-// it is read.
+// Closed reports whether a field takes only its Values; a list of values is checked when it is
+// read.
 func (r *Row) Closed() bool { return r.Values != nil && !r.Many }
 
 func inOrder(fields []string) (rows []*Row) {

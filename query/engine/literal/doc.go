@@ -6,8 +6,7 @@
 // A literal is a string that a text contains as it is, or in any case. A required
 // literal is one that every match of an expression contains. A prefilter looks for
 // required literals in bytes and finds the places where a match is possible. The
-// candidate documents of a segment are those that have the terms of the required
-// literals.
+// candidate documents of a segment have the terms of the required literals.
 //
 // # Example
 //
@@ -32,7 +31,7 @@
 //
 // This tree of "and" and "or" over literals has two uses:
 //
-//   - Prefilters. A prefilter is a list of literals, any of which is enough. It is the
+//   - Prefilters. A prefilter is a list of literals; any one is enough. It is the
 //     list in the tree whose shortest literal is the longest: "openFile(",
 //     "closeFile(". In the JSON of a session file some characters are escaped, and the
 //     adapter adds others. So the prefilter of raw JSON looks for the longest piece

@@ -27,7 +27,7 @@ const (
 	IgnoreCase
 )
 
-// Try is an option with which a pattern would be taken that is not.
+// Try is an option that would make a refused pattern acceptable.
 type Try int
 
 // The options to try.

@@ -14,7 +14,7 @@ import (
 // a Cursor walks a text with it.
 type Prefilter struct {
 	Finders     []Finder
-	Longest     int  // bytes of the longest literal, and at least those of an escape
+	Longest     int  // bytes of the longest literal, and at least of an escape
 	specialFold bool // a k or s in any case may also be the Kelvin sign or the long s
 	nonASCII    bool // a match may have characters outside of ASCII
 	json        bool // a \u escape may stand for a character of a literal
@@ -150,7 +150,7 @@ type Cursor struct {
 	text        []byte
 	next        []int // offsets of the next literal of each Finder; -1 if unknown
 	nextSpecial int   // offset of the next character that folds to k or s
-	nextEscape  int   // offset of the next escape, or one up to which there is none
+	nextEscape  int   // offset of the next escape, or of a place with no escape before it
 }
 
 // Begin puts the cursor at the start of a text.

@@ -30,8 +30,8 @@ type Required struct {
 	size     int         // number of lists of literals in the tree
 }
 
-// IsSeveral reports whether several literals are required, each of which a text may have
-// without the others.
+// IsSeveral reports whether several literals are required. A text may have some of them without the
+// others.
 func (n *Required) IsSeveral() bool { return n != nil && n.op == allOf }
 
 // Fold builds from a condition what another engine needs for it: any from the strings of

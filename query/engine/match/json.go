@@ -236,7 +236,7 @@ func (f *JSONFolder) Fold(data []byte) (folded []byte, ok bool) {
 	return f.FoldLetters(data), true
 }
 
-// FoldLetters is Fold for a text that is not JSON.
+// FoldLetters is like Fold for a text that is not JSON.
 func (f *JSONFolder) FoldLetters(data []byte) []byte {
 	var folded []byte
 	done := 0 // bytes of data that are in folded
