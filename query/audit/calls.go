@@ -68,8 +68,8 @@ func BySeverity(list []RuleMatch) []RuleMatch {
 	return list
 }
 
-// CallList is the answer of Calls. Each must be called once. All fields are final before
-// that, but Warnings, to which Each adds the files that it cannot read.
+// CallList is the answer of Calls. Each must be called once. Before that, all fields are final but
+// Warnings, where Each adds the files that it cannot read.
 type CallList struct {
 	Each  func(ctx context.Context, visit func(*CallRow) error) error `json:"-"` // the latest call first
 	Total int                                                         // before the limit; -1 when only Each finds out

@@ -79,13 +79,13 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 	return x, x.findSharing()
 }
 
-// covered is what the answer says beside its rows.
+// covered returns what the answer says beside its rows.
 func (x *auditor) covered() Covered {
 	return Covered{x.coverage, search.About{Warnings: x.warnings, Index: search.StateOf(x.r)}}
 }
 
-// listFiles lists the files in the order in which duplicates are resolved, and tests
-// which pass the filters.
+// listFiles lists the files in the order that resolves duplicates, and tests which pass the
+// filters.
 func (x *auditor) listFiles() {
 	summaries := x.r.Summaries()
 	x.files = make([]file, 0, len(summaries))
@@ -147,8 +147,8 @@ func (x *auditor) cover(f *file) {
 	}
 }
 
-// findSharing finds out which files share entries: documents have duplicates, or entries
-// without documents do. Any may have those of Request.Lost.
+// findSharing finds out which files share entries: documents have duplicates, or entries without
+// documents do. Any file may share entries with a file of Request.Lost.
 func (x *auditor) findSharing() error {
 	sharing, known := x.r.FilesWithDuplicates()
 	known = known && len(x.req.Lost) == 0
@@ -242,7 +242,7 @@ func (x *auditor) matchText(a adapter.Adapter, src entry.Source) error {
 	return err
 }
 
-// timeOf returns the time of a fact, or that of the file when the fact has none.
+// timeOf returns the time of a fact, or the time of the file when the fact has none.
 func (f *file) timeOf(ms int64) time.Time {
 	return f.TimeOf(&session.Node{Time: ms})
 }

@@ -116,8 +116,8 @@ func (t *FileTable) Sort() {
 	})
 }
 
-// fileCounter counts the touches of files, or with history lists those of the files
-// that match a path.
+// fileCounter counts the touches of files, or with history lists the touches of files that match a
+// path.
 type fileCounter struct {
 	x       *auditor
 	history bool

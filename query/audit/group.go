@@ -111,7 +111,7 @@ func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Nam
 	t.file, t.owner, t.times, t.tools, t.deed, t.models = f, owner, times, tools, deed, models
 	clear(t.recent)
 	if t.blocks != nil {
-		t.day = day{} // that of another agent
+		t.day = day{} // the day may belong to another agent
 	}
 }
 
@@ -246,8 +246,8 @@ func ComparePeriods(by, a, b []string) int {
 // IsPeriod reports whether a dimension is a period of time.
 func IsPeriod(by string) bool { return by == "day" || by == "week" || by == "month" || by == "block" }
 
-// fileCount counts files, those of one session as one. The facts of a file must come one after another, unless the
-// count has a set of those that it counted.
+// fileCount counts files; the files of one session count as one. The facts of a file must come one
+// after another, unless the count has a set of the files that it counted.
 type fileCount struct {
 	last *file
 	n    int

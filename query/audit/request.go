@@ -13,7 +13,7 @@
 // tables group what it visits by the dimensions of the request.
 //
 // The package imports query, which finds the calls that match a text, and everything
-// below it. The rules for commands and paths are those of internal/shellcmd.
+// below it. internal/shellcmd has the rules for commands and paths.
 package audit
 
 import (
@@ -40,7 +40,7 @@ type Request struct {
 	Limit  int        // calls that are listed; 0: all
 	Redact bool       // mask what looks like a secret in the answer
 
-	Location *time.Location `json:"-"` // time zone in which days begin; nil: UTC
+	Location *time.Location `json:"-"` // time zone of days; nil: UTC
 	By       []string       // the dimensions of a row
 	Failed   bool           // only calls that failed; the same as Error
 	Rejected bool           // only calls that the person did not let run
@@ -98,7 +98,8 @@ type Coverage struct {
 	New          int          `json:"new"` // files that are not indexed yet
 }
 
-// rules returns the rules of which a call must match at least one; 0 if it need not match.
+// rules returns the rules; a call must match at least one of them. It returns 0 if a call need not
+// match.
 func (r *Request) rules() (set shellcmd.RuleSet, err error) {
 	if r.Risky && len(r.Rules) == 0 {
 		return shellcmd.AllRules, nil

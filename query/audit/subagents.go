@@ -181,7 +181,7 @@ func combined(a, b session.Usage, each func(a, b int64) int64, cost float64) ses
 	return a
 }
 
-// adopt makes the filters on sessions those of the session that a subagent works for.
+// adopt makes filters on sessions test the session that a subagent works for.
 func (x *auditor) adopt() {
 	if x.families.parents == nil {
 		return

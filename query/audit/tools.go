@@ -32,7 +32,7 @@ type ToolRow struct {
 	Nested    int          `json:"nested"`             // calls that another tool made
 	Rejected  int          `json:"rejected,omitempty"` // calls that the person did not let run: they did not fail
 
-	Asks bool `json:"-"` // all calls ask the person, so that their durations are those of answers
+	Asks bool `json:"-"` // all calls ask the person, so that their durations say how long answers took
 }
 
 // ToolTable is the answer of Tools.

@@ -55,8 +55,7 @@ type UsageRow struct {
 // HasCost reports whether anything is known about the cost.
 func (r *UsageRow) HasCost() bool { return r.Cost > 0 || r.Filled > 0 }
 
-// Estimate says which part of the cost is estimated, and from prices of which day; "" if none
-// is.
+// Estimate says which part of the cost is estimated, and the date of the prices; "" if none is.
 func (t *UsageTable) Estimate() string {
 	if t.PricesOf == "" {
 		return ""
@@ -77,7 +76,7 @@ type UsageTable struct {
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
-	PricesOf string      // the date of the list prices from which costs are estimated; "" if none is
+	PricesOf string      // the date of the list prices that costs are estimated from; "" if none is
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Covered
 
@@ -317,7 +316,7 @@ func (b *usageBuild) add(i int, u *use) {
 			b.without[strings.Clone(model)] = true
 		}
 	}
-	b.total.count(b.file, b.owner, u) // not the sum of the rows: that of floating point numbers depends on their order
+	b.total.count(b.file, b.owner, u) // not the sum of the rows: a sum of floating point numbers depends on their order
 }
 
 // finish returns the table once all uses are added.
@@ -360,9 +359,9 @@ func (b *usageBuild) finish() *UsageTable {
 	return t
 }
 
-// BlockLength is how long a block lasts. A block is a window in which the plans of providers count what
-// is used: it begins at the full hour (UTC) of the first use of tokens after the block before has
-// ended. Each agent has blocks of its own. Filters do not move them.
+// BlockLength is how long a block lasts. A block is a window of the plans of providers: it begins
+// at the full hour (UTC) of the first use of tokens after the block before has ended. Each agent
+// has blocks of its own. Filters do not move them.
 const BlockLength = 5 * time.Hour
 
 // blocks are when the blocks of each agent begin, in Unix milliseconds, ascending.
@@ -453,7 +452,7 @@ func RecentUsage(ctx context.Context, usage func(context.Context, Request) (*Usa
 	return recent, nil
 }
 
-// Price is the price of a model's tokens, in dollars per million. LongWrite is that of cache
+// Price is the price of a model's tokens, in dollars per million. LongWrite is the price of cache
 // writes for an hour.
 type Price struct{ Input, Output, CacheRead, CacheWrite, LongWrite float64 }
 

@@ -188,8 +188,8 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 // enoughWith is how many of the candidates that have a line are read, as far as there are.
 const enoughWith = 2
 
-// cover returns candidates that have most lists, until each list is in enough of them: those of the
-// latest sessions first.
+// cover returns candidates that have most lists, from the latest sessions on, until each list is in
+// enough of them.
 func (x *attribution) cover(list []candidate) map[place][]string {
 	chosen := make(map[place][]string)
 	list = slices.DeleteFunc(list, func(p candidate) bool { return x.files[p.file] == nil })
@@ -216,8 +216,8 @@ func (x *attribution) cover(list []candidate) map[place][]string {
 	return chosen
 }
 
-// take finds the lines in the histories: first in that of the file, then in those of the same file
-// in other checkouts, of other files with its name, and of others.
+// take finds the lines in the histories: first of the file, then of the same file in other
+// checkouts, of other files with its name, and of others.
 func (x *attribution) take(r *replay) {
 	x.swaps, x.same = r.swaps, nil
 	var list []*history
@@ -264,7 +264,7 @@ func (x *attribution) set(i int, l *line) {
 	}
 }
 
-// inOrder matches the lines of the file with those of a history. Of a history that may be of
+// inOrder matches the lines of the file with the lines of a history. If the history may be of
 // another file, only runs of lines count.
 func (x *attribution) inOrder(all []line, isSame bool) {
 	m := diff.Match(keys(all), x.keys)
@@ -383,7 +383,7 @@ func (x *attribution) anchored(i, step int) bool {
 	return false
 }
 
-// follow gives a line without an origin that of its neighbour, if the same call wrote both in
+// follow lets a line without an origin inherit its neighbour's, if the same call wrote both in
 // sequence.
 func (x *attribution) follow(i, step int) {
 	k := i + step

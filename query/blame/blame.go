@@ -12,9 +12,9 @@
 // history of each file: its lines, each with the call that wrote it. A line that a later write
 // repeats stays with the call that wrote it first, as in git blame.
 //
-// The lines of the file are matched with those of its history in order, then those that were there
-// once, then those of the same file in other checkouts, of other files with its name, and of files
-// that have the same lines. What differs in white space says so, and so does what is only alike.
+// The lines of the file are matched with its history in order, then with lines that were there
+// once, then with the same file in other checkouts, with other files of its name, and with files
+// that have the same lines. A match that differs in white space, or is only alike, says so.
 //
 // Commit and Log answer the same for commits: by the hashes that git printed, and by the files
 // that calls changed.
@@ -53,7 +53,7 @@ type Request struct {
 	Redact      bool
 }
 
-// The ways in which a line is that of a call.
+// The ways a line can match what a call wrote.
 const (
 	Exact = "exact" // the same text
 	Space = "space" // the same, white space aside; of a block, some lines at least

@@ -42,7 +42,7 @@ type CommitRequest struct {
 	Redact bool
 }
 
-// The ways in which a commit, or a pull request, is that of a session.
+// The ways a commit, or a pull request, can belong to a session.
 const (
 	ByHash = "hash"   // the session printed that git made it
 	ByText = "text"   // the session wrote its lines before

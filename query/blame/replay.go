@@ -38,8 +38,8 @@ type line struct {
 
 func newLine(text string, by *origin) line { return line{text: text, key: squeezed(text), by: by} }
 
-// A history is what is known of one file after some changes. Until its whole text is known, it is
-// blocks of lines in the order in which they became known.
+// A history is what is known of one file after some changes. Until its whole text is known, it
+// consists of blocks of lines in the order that they became known.
 type history struct {
 	path   string
 	blocks [][]line
@@ -51,8 +51,8 @@ type history struct {
 // replay makes the changes in the order of time, as the tools did.
 type replay struct {
 	files map[string]*history
-	same  func(path string) bool // the path is that of the file that was asked for, in some checkout
-	last  *history               // of these, the one that was changed last
+	same  func(path string) bool // the path names the file that was asked for, in some checkout
+	last  *history               // the one of these files that was changed last
 	swaps []*change              // of strings, in a file that was not known
 }
 
@@ -99,7 +99,7 @@ func (r *replay) apply(c *change) {
 	}
 }
 
-// adopt gives a file of which nothing is known the lines that it had before it went, or that the same
+// adopt gives a file without a known text the lines that it had before it went, or that the same
 // file has in another checkout.
 func (r *replay) adopt(h *history) {
 	switch {
@@ -188,7 +188,7 @@ func joined(list []line) string {
 
 func keys(list []line) []string { return lists.Map(list, func(l line) string { return l.key }) }
 
-// texts returns the lines of a hunk but for those of a kind.
+// texts returns the lines of a hunk, except for one kind.
 func texts(h diff.Hunk, but diff.Kind) (list []string) {
 	for _, l := range h.Lines {
 		if l.Kind != but {
@@ -247,8 +247,8 @@ func (r *replay) write(h *history, c *change, now []string) {
 	h.blocks, h.known = [][]line{list}, true
 }
 
-// Of the lines that came with a text, this share must be in another file to be from there: in that of
-// the same file in another checkout, or in any.
+// The least share of the lines of a text that must be in another file for the text to be from
+// there: in the same file of another checkout, or in any file.
 const (
 	enoughSame  = 0.2
 	enoughOther = 0.5

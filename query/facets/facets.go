@@ -35,7 +35,7 @@ type Response struct {
 	Part *Part `json:",omitempty"` // with Request.Shared
 }
 
-// Part is what it takes to merge a response with those of other indexes.
+// Part is what it takes to merge a response with responses of other indexes.
 type Part struct {
 	search.Part
 	Agents []string // of the index

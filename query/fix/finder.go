@@ -27,7 +27,7 @@ func newFinder(ctx context.Context, s *signature) *finder {
 	return f
 }
 
-// leastWords returns how much of the words of a line a text has that has this much of it.
+// leastWords returns the least share of the words of a line for a text with this share of the line.
 func leastWords(share float64) float64 { return (share - neighbours) / (1 - neighbours) }
 
 // A match is where a text contains an error.

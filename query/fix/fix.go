@@ -68,7 +68,7 @@ type Response struct {
 	Text         string    // the lines that were looked for
 	Missing      []string  // names and words of the error that it has in none of the sessions
 	Sessions     []Session // those where it was fixed first, then the closest, then the latest
-	Total        int       // sessions in which the error occurred, among those that were compared
+	Total        int       // sessions with the error, among the compared ones
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
 	search.About
 
@@ -87,8 +87,8 @@ const (
 
 var outcomes = []Outcome{Fixed, Gone, Unfixed}
 
-// Session is a session in which the error occurred, with the episode that is closest to
-// the request. Its JSON is documented in "pigrep help json": fields are only ever added.
+// Session is a session where the error occurred, with the episode that is closest to the request.
+// Its JSON is documented in "pigrep help json": fields are only ever added.
 type Session struct {
 	Type        string       `json:"type"` // "fix"
 	Outcome     Outcome      `json:"outcome"`
@@ -146,7 +146,7 @@ var rounds = []rank.Options{{Limit: 40, PerSession: 12, ByFile: true}, {Limit: 2
 
 const mostTerms = 14 // of the search for them
 
-// kinds are the kinds of text in which errors occur: people paste them into prompts.
+// kinds are the kinds of text that have errors: people paste them into prompts.
 var kinds = []session.Kind{session.KindResult, session.KindError, session.KindShell, session.KindPrompt}
 
 // Find answers a request.
@@ -248,7 +248,7 @@ func (s *signature) text(masked bool) string {
 	return short(text)
 }
 
-// query is a query for any of the rarest words, exactly as they are.
+// query returns a query for any of the rarest words, exactly as they are.
 func (s *signature) query(rarity map[string]float64) string {
 	terms := slices.Sorted(maps.Keys(rarity))
 	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(rarity[b], rarity[a]) })
@@ -299,7 +299,7 @@ type follower struct {
 	reason error
 }
 
-// sessions returns the sessions in which the error occurs, in no order.
+// sessions returns the sessions where the error occurs, in no order.
 func (f *follower) sessions() (list []Session, err error) {
 	all := make([]*Session, len(f.found.Sessions))
 	var g errgroup.Group

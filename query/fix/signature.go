@@ -101,7 +101,7 @@ func isCode(before []byte) bool {
 
 var codeWords = []string{"code", "status", "errno", "exit", "http"}
 
-// whole is line with the values among the words.
+// whole is like line with the values among the words.
 func (n *normalizer) whole(text []byte, offset int) (l line) {
 	n.walk(text, func(t analysis.Token) {
 		l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End})
@@ -391,7 +391,7 @@ func distinct(words []word) (terms []string) {
 	return terms
 }
 
-// errorTerms are words that errors have; so are those that end in error or exception.
+// errorTerms are words of errors. Words that end in error or exception count too.
 var errorTerms = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
 	for _, t := range strings.Fields(`

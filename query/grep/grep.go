@@ -65,10 +65,10 @@ type Request struct {
 	Idle func() `json:"-"`
 }
 
-// An Order is the order in which session files are searched.
+// An Order is the order of the session files of a search.
 type Order string
 
-// The orders. The time of a file is that of its latest message.
+// The orders. The time of a file is the time of its latest message.
 const (
 	OrderPath   Order = "path"
 	OrderNewest Order = "newest"
@@ -309,8 +309,8 @@ func (g *run) emit(t *task, sum *Summary, emit func(*Match) error) error {
 	return nil
 }
 
-// A queue has the matches that wait until those of all earlier tasks are emitted. It
-// bounds their memory, and so how far goroutines run ahead.
+// A queue has the matches that wait until the matches of all earlier tasks are emitted. It bounds
+// their memory, and so how far goroutines run ahead.
 type queue struct {
 	ctx     context.Context
 	mu      sync.Mutex
@@ -324,7 +324,7 @@ type queue struct {
 // stateBytes is how much the states of an expression take, of all workers together.
 const stateBytes = 8 << 20
 
-// maxQueued is the size from which put waits. One match may exceed it.
+// maxQueued is the size that makes put wait. One match may exceed it.
 const maxQueued = 4 << 20
 
 func newQueue(ctx context.Context, most int) *queue {

@@ -42,7 +42,7 @@ func (f *finder) find(text []byte, limit int, brief bool) []block {
 	return f.findFrom(text, 0, limit, brief)
 }
 
-// findFrom is find from an offset on: 0, or the line after the last block of the call
+// findFrom is like find from an offset on: 0, or the line after the last block of the call
 // before, which was for the same text.
 func (f *finder) findFrom(text []byte, from, limit int, brief bool) []block {
 	f.blocks = f.blocks[:0]

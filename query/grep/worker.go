@@ -352,7 +352,7 @@ func (w *worker) took(matched int) error {
 	return nil
 }
 
-// location is where all matches in the file are.
+// location returns where all matches in the file are.
 func (w *worker) location() Location {
 	t, h := w.task, &w.fileHeader
 	return Location{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}

@@ -163,7 +163,7 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		error  string
 		family int
 	}
-	told := make(map[of]bool) // errors of which there is a lesson with evidence from a family of sessions
+	told := make(map[of]bool) // errors that have a lesson with evidence from a family of sessions
 	for _, g := range groups {
 		news := 0
 		for family := range g.of {

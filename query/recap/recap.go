@@ -108,8 +108,8 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	return resp, resp.sum(ctx, r, req)
 }
 
-// gather reads the sessions that pass, to tell of them or to learn from them. Those of which there is
-// nothing to tell do not count.
+// gather reads the sessions that pass, to tell of them or to learn from them. Sessions with nothing
+// to tell do not count.
 func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request, learns bool) (*Response, error) {
 	lineage := sessions.NewLineage(r)
 	passes := req.Spec.Compile()

@@ -39,7 +39,7 @@ type teller struct {
 	repairs []repair
 }
 
-// session returns the facts as those of a session.
+// session returns the facts of a session.
 func (t *teller) session(s *session.Summary) Session {
 	lists.SortStable(t.facts, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
@@ -335,7 +335,7 @@ var interruption = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
 })
 
-// leastSaid is how many bytes of words a text has that says something.
+// leastSaid is the least number of bytes of words in a text that says something.
 const leastSaid = 20
 
 // saysSomething reports whether a text has enough words beside paths, links and pictures.

@@ -73,7 +73,7 @@ func NewLineage(all Source) *Lineage {
 	return l
 }
 
-// Head returns the file in which the session of file i goes on: i for most.
+// Head returns the file where the session of file i goes on: i for most.
 func (l *Lineage) Head(i int) int {
 	if i < 0 {
 		return i
@@ -392,9 +392,9 @@ func Shared(fork *session.Record, parent []uint32) (shared int) {
 	return shared
 }
 
-// History returns the records of the files in which the history of a session is: the oldest
-// first, and its own last. missing is the session in which the history begins, if that is not
-// indexed or its file is gone.
+// History returns the records of the files with the history of a session: the oldest first, and its
+// own last. missing is the session that the history begins in, if that is not indexed or its file
+// is gone.
 func History(r *index.Reader, src entry.Source, own *session.Record) (files []*session.Record, missing string, err error) {
 	seen := make(map[string]bool)
 	for rec := own; ; {
@@ -432,7 +432,7 @@ func PartName(id, part string) string {
 	return id + "_" + part
 }
 
-// Entries are those of a session that may be in copies of it.
+// Entries lists the entries of a session that copies of it may have.
 type Entries struct {
 	Started time.Time `json:"started,omitzero"` // as its header says
 	Path    string    `json:"path"`

@@ -81,7 +81,7 @@ type Response struct {
 type Session struct {
 	search.SessionHit
 	ParentPath string      // of the parent, when it is indexed
-	Subagents  int         // that work for it, those of its subagents included
+	Subagents  int         // that work for it or for its subagents
 	Depth      int         // with Request.Forks: how many of its ancestors are in the list
 	Hit        *search.Hit // the best hit
 }
@@ -132,8 +132,8 @@ type lister struct {
 	modified []int64 // of each file whose summary filter has read: the times of latest activity
 }
 
-// search lists the sessions with hits. Named and Forks restrict the search itself, so
-// that only the hits of listed sessions are read, and the total is that of the search.
+// search lists the sessions with hits. Named and Forks restrict the search itself, so that only the
+// hits of listed sessions are read, and the total is the total of the search.
 func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
 	req := l.req.Search()
 	if l.req.isNarrowed() {

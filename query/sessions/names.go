@@ -67,7 +67,7 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // Last names the latest session; last~1 is the one before it.
 const Last = "last"
 
-// EntryName is what commands accept as the name of an entry of a session: its id, or if that
+// EntryName returns what commands accept as the name of an entry of a session: its id, or if that
 // cannot be typed, @ and its offset.
 func EntryName(id string, offset int64) string {
 	if !session.IsTypable(strings.TrimPrefix(id, "@")) {
@@ -117,10 +117,9 @@ func areCopies(r *index.Reader, a, b *session.Summary) (bool, error) {
 	return slices.Equal(x.Blocks, y.Blocks) && bytes.Equal(x.Partial, y.Partial) && x.TailBytes == y.TailBytes, nil
 }
 
-// findSession returns the session with this id or file name, or the only one whose id
-// begins with it, or if there is none, whose id ends with it, or whose file name begins with
-// it. Ids are compared without regard to case. An id names the file in which the session goes
-// on, ID_PART another one.
+// findSession returns the session with this id or file name, or the only one whose id begins with
+// it, or if there is none, whose id ends with it, or whose file name begins with it. Ids are
+// compared without regard to case. An id names the last file of the session, ID_PART another one.
 func findSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
 	var whole, heads, tails, parts, files []*session.Summary
@@ -175,8 +174,8 @@ func findSession(sessions []session.Summary, name string) (*session.Summary, err
 	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
 }
 
-// isVersion reports whether a path is that of a version that is kept of a file which was
-// rewritten since: see keep.Copy.Name. Such a session is named by its file.
+// isVersion reports whether path is an archived copy of a file that has been rewritten since: see
+// keep.Copy.Name. Such a session is named by its file.
 func isVersion(path string) bool {
 	_, number, ok := strings.Cut(session.BaseName(path), "~")
 	return ok && isNumber(number)
@@ -187,8 +186,8 @@ type EntryLocation struct {
 	EntryID string
 }
 
-// FindPlace finds a session by its name, beside which an entry of it may be named. Without one, the
-// name may also be that of an entry which only one session has.
+// FindPlace finds a session by its name, beside which an entry of it may be named. Without an
+// entry, the name may also be an entry that only one session has.
 func FindPlace(r *index.Reader, name, entryID string) (*session.Summary, string, error) {
 	sum, err := FindSession(r, name)
 	if _, unknown := errors.AsType[*NotFoundError](err); !unknown || entryID != "" {

@@ -73,7 +73,7 @@ type Row struct {
 // Row returns the JSON form of a session.
 func (s *Session) Row() Row {
 	r := Row{Row: s.Session.Row(true), Shares: s.Shares}
-	r.Hits, r.HitsAny, r.Looser = nil, nil, 0 // of terms that nobody typed
+	r.Hits, r.HitsAny, r.Looser = nil, nil, 0 // they count terms that nobody typed
 	return r
 }
 
@@ -190,7 +190,7 @@ type Weighing struct {
 	Relatives
 	search.Joint
 	Terms   []string // whose documents are counted
-	Counted []string // of which it is counted in how many sessions they are, but for the relatives
+	Counted []string // terms whose sessions are counted, without the relatives
 }
 
 // Weighed is the answer to it.
