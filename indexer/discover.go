@@ -51,11 +51,6 @@ type Found struct {
 	// Outside lists the symbolic links to directories and session files that were not
 	// followed, because they lead out of the session directories of all roots.
 	Outside []string
-	// Confirmed is the number of files if a watcher confirmed them. Then none is listed.
-	Confirmed int
-	// Aliased says that something here may also be reached, and changed, by another name:
-	// there are links, or files with several names.
-	Aliased bool
 	// Dirs lists the directories that were read, each real one once, without the roots
 	// that have a layout.
 	Dirs    []string
@@ -131,9 +126,6 @@ func (f *Found) isCurrent(r record.Reader) bool {
 
 // fits reports whether the same text would be left out of a file.
 func (f *Found) fits(c *session.Checkpoint) bool { return c.Fits(f.Limits.Line, f.Limits.Text) }
-
-// Len returns the number of session files.
-func (f *Found) Len() int { return len(f.Files) + f.Confirmed }
 
 // find returns the place of a file in the list.
 func (f *Found) find(path string) (at int, ok bool) {
@@ -489,7 +481,6 @@ func (w *walker) dir(path string, linked bool) error {
 		}
 	}
 	l.preferPlain()
-	w.found.Aliased = w.found.Aliased || len(links) > 0
 	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
 	w.statting.Go(l.stat)
@@ -610,7 +601,6 @@ func (w *walker) unique() []File {
 			files = append(files, l.files...)
 		}
 	}
-	w.found.Aliased = w.found.Aliased || aliased
 	slices.SortFunc(files, byPath)
 	if aliased {
 		slices.SortFunc(linked, byPath)

@@ -261,9 +261,6 @@ type fileRead struct {
 	step   *Step
 	file   *content.File
 	now    time.Time // when the file's times were read
-
-	proved   time.Time // when the bytes before the checkpoint were hashed
-	unproved bool      // not now
 }
 
 // readFile updates the index for one file that is new, grown, rewritten or
@@ -388,9 +385,6 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 	if !whole {
 		r.rec.Size, r.rec.Ctime = length, unsettled
 	}
-	if r.unproved {
-		r.rec.Ctime = unsettled
-	}
 	if full != nil {
 		longest := full.LongestLine // which may be the unterminated one
 		full.Checkpoint = r.rec.Checkpoint
@@ -399,20 +393,15 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 		full.TailBytes = length - r.rec.Checkpoint.Offset
 	}
 	r.worker.batch.Put(r.rec, full)
-	if whole {
-		r.worker.growing.note(&r.rec.Summary, r.proved, r.unproved)
-	}
 	return nil
 }
 
 // begin finds the record to continue from, with the marks of the bytes before its
 // checkpoint. It verifies that these bytes are as indexed, after the file's times were
-// read, so that a later change shows in the times. For a file that a watcher keeps, it does
-// so only when that is due. If the bytes differ, the file counts as rewritten, and begin
-// deletes its documents. There is no record if the file cannot be read.
+// read, so that a later change shows in the times. If the bytes differ, the file counts as
+// rewritten, and begin deletes its documents. There is no record if the file cannot be read.
 func (r *fileRead) begin() error {
 	w, s := r.worker, r.step
-	r.proved = r.now
 	var length int64
 	if s.Known != nil {
 		var err error
@@ -427,11 +416,9 @@ func (r *fileRead) begin() error {
 		}
 		s.Change, s.Reason = Rewritten, noRecord
 		if rec != nil {
-			same := r.isProved()
-			if !same {
-				if same, err = sameBlocks(r.file, rec); err != nil {
-					return w.cannotRead(s, err)
-				}
+			same, err := sameBlocks(r.file, rec)
+			if err != nil {
+				return w.cannotRead(s, err)
 			}
 			m, err := resumeMarks(rec)
 			switch at := rec.Checkpoint.Offset; {
@@ -451,7 +438,7 @@ func (r *fileRead) begin() error {
 			}
 		}
 		w.more(s.File.text() - s.Pending)
-		s.Pending, r.unproved = s.File.text(), false
+		s.Pending = s.File.text()
 	}
 	rec, err := beginRecord(w.Adapter, s.File.Path, r.file)
 	if err != nil {
@@ -521,16 +508,6 @@ func (r *fileRead) overwritten(rec *session.Record) bool {
 	lines.rec, lines.add = rec, w.batch.Overwrite
 	lines.addHeld(rec)
 	return true
-}
-
-// isProved reports whether the bytes before the checkpoint need not be hashed now.
-func (r *fileRead) isProved() bool {
-	f, known := &r.step.File, r.step.Known
-	at, ok := r.worker.growing.proved(known, r.now)
-	if r.unproved = ok && f.Inode != 0 && f.Inode == known.Inode && !r.file.Packed() && !known.Packed; r.unproved {
-		r.proved = at
-	}
-	return r.unproved
 }
 
 // spoilt records that a file is damaged of which all was indexed. Its documents stay: half a

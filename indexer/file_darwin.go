@@ -12,7 +12,3 @@ func changeTime(info fs.FileInfo) int64 {
 	}
 	return 0
 }
-
-// reportsChanges is false, because nothing is known of file systems here: no watcher
-// confirms anything.
-func reportsChanges(string) bool { return false }

@@ -20,7 +20,3 @@ func (f *File) statIn(_ uintptr, _ string) (names uint64, err error) {
 	}
 	return 1, err
 }
-
-// reportsChanges is false, because nothing is known of file systems here: no watcher
-// confirms anything.
-func reportsChanges(string) bool { return false }

@@ -60,7 +60,7 @@ func (f *Found) addKept(a *keep.Archive) {
 // keep copies what is new in the files of the agents whose sessions are kept, at most so many
 // bytes; 0 for no limit.
 func (o Options) keep(ctx context.Context, found *Found, most int64) (k Keeping) {
-	if o.Archive == nil || len(o.Rules.Agents) == 0 || found.Confirmed > 0 {
+	if o.Archive == nil || len(o.Rules.Agents) == 0 {
 		return k
 	}
 	type place struct{ prefix, agent string }

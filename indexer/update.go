@@ -38,10 +38,6 @@ type Options struct {
 	Yield    bool // leave the update to a live watcher
 	Stays    bool // the process lives on: an index of a newer version is left to newer processes
 
-	// Trust lets a live watcher confirm that nothing has changed; then Result.Found lists no
-	// files.
-	Trust bool
-
 	Archive *keep.Archive // of kept sessions; nil: none
 	Rules   keep.Rules    // whose sessions an update keeps, before it indexes them
 
@@ -65,8 +61,7 @@ type Options struct {
 	BatchBytes int   // text per batch; 0: DefaultBatch
 	BulkBytes  int64 // bytes read from which an update is a bulk; 0: DefaultBulk
 
-	memory  memoryLimit // zero: usualMemory
-	growing *growing    // of a watcher
+	memory memoryLimit // zero: usualMemory
 }
 
 // DefaultBatch is the amount of text per commit. More makes a first build faster and
@@ -149,7 +144,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		case !errors.Is(err, errTooMuch):
 			return r, err
 		}
-		if unseen { // the watcher will compare old bytes later: see growing
+		if unseen { // by the watcher too
 			r.Watcher = nil
 		}
 		*r = Result{Reader: r.Reader, Found: r.Found, Rebuilt: r.Rebuilt, Changes: make(map[Change]int), Lag: r.Lag, Watcher: r.Watcher, Keeping: r.Keeping}
@@ -161,36 +156,15 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	return r, r.indexOnDisk(ctx, o)
 }
 
-// look finds the files, or asks the watcher for them, while it opens the newest generation.
+// look finds the files, while it opens the newest generation.
 func (r *Result) look(o Options) (reader *index.Reader, err error) {
 	var looking sync.WaitGroup
-	var confirmed *freshAnswer
-	looking.Go(func() {
-		if o.Trust && !o.asked() {
-			confirmed = o.askWatcher()
-		}
-		if confirmed == nil {
-			r.Found = Discover(o.Adapter, o.Roots, o.Archive)
-		}
-	})
+	looking.Go(func() { r.Found = Discover(o.Adapter, o.Roots, o.Archive) })
 	reader, err = index.Open(o.Dir)
 	looking.Wait()
-	switch {
-	case confirmed == nil:
-	case err == nil && reader.ID() == confirmed.Generation:
-		r.Found = newFound(o.Adapter)
-		r.Found.Confirmed = confirmed.Files
-		o.logger().Debug("a watcher confirms the index", "files", confirmed.Files)
-	default:
-		confirmed, r.Found = nil, Discover(o.Adapter, o.Roots, o.Archive)
-	}
 	r.noteUnusable()
-	switch {
-	case err != nil:
-	case confirmed == nil:
+	if err == nil {
 		r.setReader(reader)
-	default:
-		r.Reader, r.Crowded = reader, reader.Crowded()
 	}
 	return reader, err
 }
@@ -209,7 +183,7 @@ func (r *Result) settled(o Options, reader *index.Reader) bool {
 			})
 			o.logger().Debug("renew the store for Bleve", "error", err)
 		}
-		r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
+		r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 		return true
 	}
 	if o.Yield && (!o.Await || Building(o.Dir) == nil) {

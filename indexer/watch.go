@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -110,7 +109,6 @@ func Watch(ctx context.Context, o WatchOptions) error {
 		return err
 	}
 	w.keeper = keeper{Options: o.Options}
-	w.keeper.growing = &growing{proofs: make(map[string]proof)}
 	w.keeper.Progress = w.progress
 	defer w.keeper.release()
 
@@ -121,12 +119,6 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	}
 	defer n.Close()
 	w.notifier = n
-	if _, ok := n.(systemNotifier); ok && runtime.GOOS == "linux" { // whose events are in one order
-		if err := w.prober.open(w.presence.root); err != nil {
-			w.logger().Debug("accept questions", "error", err)
-		}
-	}
-	defer w.prober.close()
 	return w.loop(ctx)
 }
 
@@ -138,7 +130,6 @@ type watcher struct {
 	notifier notifier
 	keeper   keeper
 	schedule schedule
-	prober   prober
 	trust    trust
 	trouble  trouble
 
@@ -162,8 +153,7 @@ func newWatcher(o WatchOptions) *watcher {
 type trust struct {
 	polling     bool                 // events are missing: files are polled
 	every       time.Duration        // between polls
-	roots       []fileID             // what is watched at the roots; nil if that is not known
-	mayMiss     bool                 // changes may come without an event
+	roots       []fileID             // what is watched at the roots
 	missed      map[string]time.Time // change times of files whose change a timer found before any event
 	falseAlarms map[string]int       // how often a path that is not a session file caused a check of all files
 }
@@ -189,10 +179,10 @@ type hints struct {
 // schedule has the hints since the last pass, and says when the next one is due.
 type schedule struct {
 	hints          hints
-	quiet, longest clock // until a pass for events
-	rescan, poll   clock // until a check of all files
-	retry          clock // until a pass after one that failed
-	prove          clock // until all bytes of files that grow are compared
+	quiet, longest clock         // until a pass for events
+	pause          time.Duration // shortest time to wait for quiet
+	rescan, poll   clock         // until a check of all files
+	retry          clock         // until a pass after one that failed
 	release, beat  clock
 }
 
@@ -210,8 +200,6 @@ func (w *watcher) loop(ctx context.Context) error {
 			if ok {
 				w.lost(err)
 			}
-		case q := <-w.prober.questions:
-			w.probe(q)
 		case <-s.rescan.C():
 			w.check(ctx, true)
 		case <-s.poll.C():
@@ -221,11 +209,6 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-s.longest.C():
 			w.follow(ctx)
 		case <-s.retry.C():
-			w.follow(ctx)
-		case <-s.prove.C():
-			for _, path := range w.keeper.growing.prove() {
-				s.hints.file(path)
-			}
 			w.follow(ctx)
 		case <-s.release.C():
 			if err := w.keeper.release(); err != nil {
@@ -253,10 +236,12 @@ func (w *watcher) follow(ctx context.Context) {
 	if s.hints.all {
 		s.poll.stop()
 	}
+	start := w.Now()
 	err := w.pass(ctx, s.hints)
 	if ctx.Err() != nil {
 		return
 	}
+	s.pause = min(pauseMax, pauseShare*w.Now().Sub(start))
 	if err != nil {
 		s.hints.all, s.hints.verify = true, true
 		s.retry.set(w.failed(err))
@@ -266,11 +251,6 @@ func (w *watcher) follow(ctx context.Context) {
 		}
 		s.hints, w.trouble = hints{}, trouble{}
 		s.retry.stop()
-	}
-	if at, ok := w.keeper.growing.next(); ok {
-		s.prove.set(at.Sub(w.Now()))
-	} else {
-		s.prove.stop()
 	}
 	w.schedulePoll()
 	s.release.set(w.times.release)
@@ -286,14 +266,20 @@ func (w *watcher) event(e fsnotify.Event, ok bool) {
 		w.notifier = noEvents{}
 		w.poll(errors.New("the system has stopped telling of changes"))
 		w.schedulePoll()
-	case w.probed(e):
 	case w.note(e) && !s.retry.on:
-		s.quiet.set(w.times.quiet)
+		s.quiet.set(max(s.pause, w.times.quiet))
 		if !s.longest.on {
-			s.longest.set(w.times.longest)
+			s.longest.set(max(s.pause, w.times.longest))
 		}
 	}
 }
+
+// After a pass, the next one waits so many times as long: a pass hashes all of a file that grows.
+// Commands do not wait for a watcher for longer than three seconds.
+const (
+	pauseShare = 4
+	pauseMax   = 2 * time.Second
+)
 
 // lost takes an error of the notifier: events may be missing.
 func (w *watcher) lost(err error) {

@@ -15,6 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/content"
+	"pigrep/internal/lists"
 )
 
 // maxFalseAlarms is how often a path that is not a session file may cause a check of all
@@ -66,7 +67,6 @@ func (w *watcher) note(e fsnotify.Event) bool {
 	}
 	if !known && onlyBytes && isSession {
 		if w.trust.falseAlarms[e.Name] >= maxFalseAlarms {
-			w.trust.mayMiss = true // it may be another name of a session file
 			return false
 		}
 		w.trust.falseAlarms[e.Name]++
@@ -155,13 +155,10 @@ func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 func (w *watcher) look(h hints) {
 	if h.verify {
 		clear(w.trust.falseAlarms)
-		clear(w.prober.waiting) // their events were lost
 	}
-	var roots []fileID
-	complete := false // every directory was watched before it was read
 	for range maxLooks {
 		start := w.Now()
-		roots, _ = rootIDs(w.Roots)
+		roots := idsOf(w.Roots)
 		if !slices.Equal(roots, w.trust.roots) { // what is watched at a root may be elsewhere by now
 			h.moved = append(h.moved, pathsOf(w.Roots)...)
 			w.trust.roots = roots
@@ -174,20 +171,15 @@ func (w *watcher) look(h hints) {
 		}
 		want := w.found.watched()
 		maps.DeleteFunc(want, func(dir string, _ bool) bool { return within(dir, w.Dir) }) // which we write
-		if w.prober.dir != "" {
-			want[w.prober.dir] = true
-		}
 		added, err := reconcile(w.notifier, want, h.moved)
 		h.moved = nil
 		if err != nil {
 			w.giveUp(err)
 		}
 		if !added {
-			complete = err == nil
 			break
 		}
 	}
-	w.noteRoots(roots, complete)
 	w.at = make(map[string]int, len(w.found.Files))
 	for i, f := range w.found.Files {
 		w.at[f.Path] = i
@@ -197,16 +189,17 @@ func (w *watcher) look(h hints) {
 	for _, l := range w.found.layouts {
 		w.homes[l.path] = l
 	}
-	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), w.watching()
+	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), len(w.notifier.WatchList())
 }
 
-// watching returns the number of directories that are watched for session files.
-func (w *watcher) watching() int {
-	list := w.notifier.WatchList()
-	if slices.Contains(list, w.prober.dir) {
-		return len(list) - 1
-	}
-	return len(list)
+// idsOf returns which directories are at the roots now.
+func idsOf(roots []adapter.Root) []fileID {
+	return lists.Map(roots, func(r adapter.Root) (id fileID) {
+		if info, err := os.Stat(r.Path); err == nil {
+			id, _ = identity(info)
+		}
+		return id
+	})
 }
 
 func set(list []string) map[string]bool {

@@ -41,7 +41,7 @@ var made = []struct {
 	{0, `store/index_meta\.json(\.tmp|_temp)?`}, // the last one by Bleve
 	{0, `store/store/(root\.bolt(\.tmp)?|[0-9a-f]{12,15}\.zap)`},
 	{0, `watch\.lock|watch\.json(\.tmp)?`},
-	{fs.ModeSocket, `watch\.sock`},
+	{fs.ModeSocket, `watch\.sock`}, // by earlier versions, like what follows
 	{fs.ModeDir, `asked`},
 	{0, `asked/\d+`},
 	{fs.ModeDir, Former},

@@ -70,7 +70,7 @@ func (h home) update(t *testing.T) *indexer.Result {
 func (h home) checked(t *testing.T) *indexer.Result {
 	t.Helper()
 	res := h.update(t)
-	if report, err := indexer.Check(t.Context(), h.opt, true); err != nil || len(report.Findings) > 0 || report.Changed > 0 || report.Compared != res.Found.Len() {
+	if report, err := indexer.Check(t.Context(), h.opt, true); err != nil || len(report.Findings) > 0 || report.Changed > 0 || report.Compared != len(res.Found.Files) {
 		t.Errorf("the index is not what the files say: %v %+v", err, report)
 	}
 	return res

@@ -267,7 +267,7 @@ func TestDeepCheckOfSamples(t *testing.T) {
 	}
 	for _, root := range roots {
 		ix := filepath.Join(t.TempDir(), "index")
-		if n := update(t, ix, root).Found.Len(); n == 0 {
+		if n := len(update(t, ix, root).Found.Files); n == 0 {
 			t.Errorf("%s has no session files", root)
 		}
 		for _, f := range deepFindings(t, ix, root) {

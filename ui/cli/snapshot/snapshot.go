@@ -166,7 +166,7 @@ func openUpdated(ctx context.Context, p *location.Location) (*Snapshot, error) {
 		a.Warn("%s: it was rebuilt", res.Rebuilt)
 	}
 	WarnUnusable(a, x.Errors, x.Found)
-	if x.Found.Len() == 0 {
+	if len(x.Found.Files) == 0 {
 		WarnNoFiles(p)
 	}
 	return x, nil

@@ -37,7 +37,6 @@ func updateToRead(ctx context.Context, p *location.Location, wait bool) (*indexe
 	opt.Yield, opt.Memory = true, true
 	later := opt
 	opt.Rebuild, opt.Await = a.Rebuild, wait
-	opt.Trust = wait // grep needs the list of the files
 	res, err := Update(ctx, a, opt)
 	a.MayRebuild = true
 	a.Afterwards = func(ctx context.Context) error {
@@ -78,7 +77,7 @@ func Update(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Resu
 	start := a.Now()
 	res, err := indexer.Update(ctx, opt)
 	a.Logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
-		"files", res.Found.Len(), "bytes", res.BytesRead, "entries", res.Entries)
+		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
 	if outer.Err() != nil {
 		a.Kept = KeptText(res)
 	} else if ctx.Err() != nil {
@@ -92,7 +91,7 @@ func Update(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Resu
 
 // tellAgents says which agents' sessions a first run found, if there are several.
 func tellAgents(a *app.App, res *indexer.Result) {
-	if a.JSON || res.Reader == nil || res.Unwritten != nil || res.Changes[indexer.New] == 0 || res.Changes[indexer.New] < res.Found.Len() {
+	if a.JSON || res.Reader == nil || res.Unwritten != nil || res.Changes[indexer.New] == 0 || res.Changes[indexer.New] < len(res.Found.Files) {
 		return
 	}
 	var texts []string

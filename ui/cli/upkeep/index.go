@@ -77,7 +77,6 @@ func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 	}
 	opt := snapshot.Options(p)
 	opt.Rebuild, opt.Replace, opt.Compact, opt.Store = o.Rebuild, true, o.Compact, true
-	opt.Trust = true
 	snapshot.WaitFor(a, &opt, o.Wait)
 	res, err := snapshot.Update(ctx, a, opt)
 	if res.Reader != nil {

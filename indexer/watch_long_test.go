@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -27,21 +26,12 @@ type longSession struct {
 	events []WatchEvent
 }
 
-// deferProofs skips a test where the bytes of a long file are compared for each appended
-// line, because no inode says that it is the same file.
-func deferProofs(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		// File.Inode is 0 there, so the watcher defers no proof.
-		t.Skip("there are no inodes on Windows")
-	}
-}
-
 func newLongSession(t *testing.T) *longSession {
 	root := t.TempDir()
 	s := &longSession{T: t, path: filepath.Join(root, "long.jsonl"), now: time.Now().Add(time.Hour)}
 	var text bytes.Buffer
 	text.WriteString(`{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n")
-	for text.Len() < longFile+1<<20 {
+	for text.Len() < 9<<20 { // more than a command indexes in memory
 		text.WriteString(s.line(fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":%q},{"type":"toolCall","id":"c%d","name":"read","arguments":{"path":"a"}}]}`,
 			"needle "+strings.Repeat("hay ", 4000), s.lines)))
 	}
@@ -57,7 +47,6 @@ func newLongSession(t *testing.T) *longSession {
 	s.w.notifier = noEvents{}
 	s.w.presence = presence{dir: o.Dir, state: Watcher{PID: 1, Started: s.now, IndexSchema: index.SchemaVersion}}
 	s.w.keeper = keeper{Options: o.Options}
-	s.w.keeper.growing = &growing{proofs: make(map[string]proof)}
 	t.Cleanup(func() {
 		if err := errors.Join(s.w.keeper.release(), s.w.presence.leave()); err != nil {
 			t.Error(err)
@@ -127,12 +116,6 @@ func (s *longSession) reports(change Change) {
 	}
 }
 
-// confirms reports whether the watcher would confirm the index if all events arrive.
-func (s *longSession) confirms() bool {
-	s.w.trust.mayMiss, s.w.trust.roots = false, []fileID{{}}
-	return s.w.isFresh()
-}
-
 // command updates as a command that answers does, while the watcher lives.
 func (s *longSession) command() (*Result, error) {
 	o := s.w.Options
@@ -146,25 +129,16 @@ func (s *longSession) command() (*Result, error) {
 
 const userMessage = `{"role":"user","content":"more"}`
 
-// Between a line that is appended to a long file and the proof of the bytes before it, the
-// watcher confirms nothing, and a command sees that old bytes were edited. If it cannot
-// index them now, it says how much its answer lacks, and does not leave that to the watcher.
-func TestEditBeforeTheProof(t *testing.T) {
-	deferProofs(t)
+// An edit of old bytes of a file that grows is noticed by the watcher, and by a command while the watcher has the
+// lock: that says how much its answer lacks, and does not leave it to the watcher.
+func TestEditOfOldBytes(t *testing.T) {
 	testkit.Unraced(t)
 	s := newLongSession(t)
-	if !s.confirms() {
-		t.Fatal("the watcher does not confirm what it has indexed")
-	}
 	s.add(userMessage)
 	s.reports(Grown)
-	if s.confirms() {
-		t.Error("the watcher confirms bytes that it did not compare")
-	}
-	if res, err := s.command(); err != nil || !res.Complete() || res.Changes[Touched] != 1 {
+	if res, err := s.command(); err != nil || !res.Complete() {
 		t.Errorf("nothing was edited, and a command finds %v, lag %+v, %v", res.Changes, res.Lag, err)
 	}
-
 	s.edit("noodle")
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -174,31 +148,24 @@ func TestEditBeforeTheProof(t *testing.T) {
 	if !errors.Is(err, index.ErrLocked) || res.Watcher != nil || res.Lag.Files != 1 || res.Lag.Bytes != info.Size() {
 		t.Errorf("an edit, while the watcher has the lock: watcher %v, lag %+v, %v", res.Watcher, res.Lag, err)
 	}
-	if err := s.w.keeper.release(); err != nil {
-		t.Fatal(err)
-	}
-	if res, err = s.command(); err != nil || !res.Complete() || res.Changes[Rewritten] != 1 {
-		t.Errorf("an edit: a command finds %v, lag %+v, %v", res.Changes, res.Lag, err)
-	}
-
-	// The index has moved on, so what the watcher knows of the file is out of date.
-	s.add(userMessage)
-	s.reports(Grown)
-	if !s.confirms() {
-		t.Error("the watcher does not confirm bytes that it has compared")
-	}
-	s.add(userMessage)
-	s.reports(Grown)
-	s.edit("nuddle")
-	due, ok := s.w.keeper.growing.next()
-	if !ok {
-		t.Fatal("no proof is due")
-	}
-	s.now = due
 	s.add(userMessage)
 	s.reports(Rewritten)
-	if _, ok := s.w.keeper.growing.next(); ok || !s.confirms() {
-		t.Error("a proof is due though the whole file was read")
+}
+
+// A pass that takes long is followed by a pause in proportion, of at most two seconds.
+func TestPauseAfterALongPass(t *testing.T) {
+	now := time.Now()
+	var took time.Duration
+	w := newWatcher(WatchOptions{Options: Options{Now: func() time.Time { return now }, Dir: t.TempDir()}, times: usualTimes, passing: func(hints) error {
+		now = now.Add(took)
+		return nil
+	}})
+	w.notifier = noEvents{}
+	for _, test := range []struct{ took, pause time.Duration }{{time.Millisecond, 4 * time.Millisecond}, {300 * time.Millisecond, 1200 * time.Millisecond}, {time.Minute, pauseMax}, {0, 0}} {
+		took = test.took
+		if w.follow(t.Context()); w.schedule.pause != test.pause {
+			t.Errorf("after a pass of %v the pause is %v, want %v", test.took, w.schedule.pause, test.pause)
+		}
 	}
 }
 
