@@ -405,7 +405,7 @@ func (r *fileRead) begin() error {
 	var length int64
 	if s.Known != nil {
 		var err error
-		if length, err = r.file.Length(); errors.Is(err, content.ErrDamaged) && !s.Known.Damaged {
+		if length, err = r.file.Length(); (errors.Is(err, content.ErrDamaged) || s.Known.Length > 0 && r.file.IsCut()) && !s.Known.Damaged {
 			return r.spoilt()
 		}
 	}

@@ -55,7 +55,7 @@ type Step struct {
 	File    File   // only Path if gone
 	Known   *session.Summary
 	Pending int64 // bytes to read
-	Err     error // of an unreadable file
+	Err     error // of an unreadable file, or why only the beginning of a file can be read
 }
 
 // Index is the part of an index that planning needs.
@@ -272,6 +272,11 @@ func (s *Step) decide(ix Index, found *Found, proof bool) {
 // compare is decide for a file whose stat has changed.
 func (s *Step) compare(ix Index, file *content.File) {
 	f, k := &s.File, s.Known
+	if k.Length > 0 && file.IsCut() {
+		s.replaced(otherBytes)
+		s.Err = content.ErrDamaged
+		return
+	}
 	if !file.Packed() && f.Size < k.Length {
 		s.Change, s.Pending = Truncated, f.Size
 		s.Reason = fmt.Sprintf("%d bytes shorter than indexed", k.Length-f.Size)
@@ -289,6 +294,9 @@ func (s *Step) compare(ix Index, file *content.File) {
 		length, err = file.Length()
 	}
 	if content.Ends(err) { // reading it will tell
+		if errors.Is(err, content.ErrDamaged) {
+			s.Err = content.ErrDamaged
+		}
 		same, err = false, nil
 	}
 	switch {

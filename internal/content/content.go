@@ -2,7 +2,9 @@
 package content
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +56,7 @@ func Packed(head []byte) bool {
 	if len(head) < 4 {
 		return false
 	}
-	first := uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16 | uint32(head[3])<<24
+	first := binary.LittleEndian.Uint32(head)
 	return first == magic || first&^0xF == skipped
 }
 
@@ -142,6 +144,13 @@ func New(stored *os.File, limit int64) (*File, error) {
 
 // Packed reports whether the file is compressed.
 func (f *File) Packed() bool { return f.text != nil }
+
+// IsCut reports whether less is left of a compressed file than what each begins with.
+func (f *File) IsCut() bool {
+	var head [4]byte
+	n, _ := f.Stored.ReadAt(head[:], 0)
+	return n < len(head) && strings.HasSuffix(f.Stored.Name(), Suffix) && bytes.HasPrefix(binary.LittleEndian.AppendUint32(nil, magic), head[:n])
+}
 
 // Close closes the file.
 func (f *File) Close() error {

@@ -191,11 +191,14 @@ func (p *packing) step(t *testing.T, rnd *rand.Rand, dir string) (what string) {
 		p.read = p.text
 		return "is plain with the suffix"
 	default:
-		half := packed[:5+rnd.IntN(len(packed)-5)]
+		half := packed[:rnd.IntN(len(packed))]
+		if rnd.IntN(4) == 0 { // nothing, or not even what all begin with
+			half = half[:min(len(half), rnd.IntN(4))]
+		}
 		write(file+content.Suffix, half)
 		remove(file)
 		read, damaged := unzstd(half) // not damaged if it is cut between two frames
-		p.read, p.damaged = read[:bytes.LastIndexByte(read, '\n')+1], damaged
+		p.read, p.damaged = read[:bytes.LastIndexByte(read, '\n')+1], damaged || len(half) < 4
 		return fmt.Sprintf("is damaged after %d of %d bytes", len(read), len(p.text))
 	}
 }

@@ -264,7 +264,7 @@ func status() *Status {
 		Indexed: 1_200_000_000, Size: 420_000_000, Newest: at(time.Hour),
 		Store:   "/home/u/.cache/pigrep/0123456789abcdef/store",
 		Skipped: []Skipped{{"/home/u/.pi/agent/sessions/a\x1b[31m.jsonl", 7, 4711, "not JSON"}},
-		Errors:  []FileError{{"/home/u/.pi/agent/sessions/b.jsonl", "permission denied"}},
+		Errors:  []FileError{{"/home/u/.pi/agent/sessions/b.jsonl", "permission denied", ""}},
 		State:   search.IndexState{Generation: 12, Files: 674, PendingFiles: 2, PendingBytes: 5000, SkippedLines: 1},
 	}
 }

@@ -279,8 +279,11 @@ func (l *factList) problems(s *Status) {
 	}
 	more := s.State.SkippedLines - len(s.Skipped)
 	l.add("  more", human.When(more > 0 && s.Built, human.Plural(more, "line", "lines")+": pigrep status --skipped"))
-	for _, e := range s.Errors {
+	for i, e := range s.Errors {
 		l.add("unreadable", l.path(e.Path)+": "+e.Reason)
+		if i == len(s.Errors)-1 || s.Errors[i+1].Hint != e.Hint {
+			l.add("  hint", e.Hint)
+		}
 	}
 	for _, path := range s.Foreign {
 		l.add("foreign", l.path(path)+": not made by pigrep, left alone")
@@ -410,6 +413,7 @@ type Step struct {
 type FileError struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty"`
 }
 
 func (x *Index) JSON(j *JSON) {

@@ -19,7 +19,7 @@ func TestWatchEvents(t *testing.T) {
 		},
 		{
 			Event: "update", Time: at(50 * time.Second), Directories: 40, State: state, Rebuilt: "the index has another version",
-			Errors: []FileError{{"/home/u/c.jsonl", "permission denied"}},
+			Errors: []FileError{{Path: "/home/u/c.jsonl", Reason: "permission denied"}},
 		},
 		{Event: "polling", Time: at(40 * time.Second), Message: "looking at all files every 1s: watch /home/u: no watches left", State: state},
 		{Event: "failed", Time: at(30 * time.Second), Message: "no space left on the disk of the index", State: state},

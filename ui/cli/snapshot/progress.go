@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -192,21 +193,12 @@ const maxNamed = 3
 // followed to those found, which may be nil.
 func WarnUnusable(a *app.App, list []indexer.FileError, found *indexer.Found) {
 	for i, line := range Unusable(list) {
-		hint, err := "", list[i].Err
+		hint := ""
 		switch {
 		case i == maxNamed:
 			hint = "`pigrep status` lists them"
-		case i < len(list)-1: // the last one has the hint
-		case errors.Is(err, fs.ErrPermission):
-			hint = "make it readable: chmod u+rX PATH"
-		case errors.Is(err, content.ErrDamaged):
-			hint = "what comes before that place is searched; `zstd -t FILE` says what is wrong"
-		case content.Ends(err):
-			hint = "--max-session GB, or the setting max-session, reads longer text"
-		case IsTooLong(err):
-			hint = "--max-line MB, or the setting max-line, reads longer lines"
-		default:
-			hint = "`pigrep status` lists what cannot be read"
+		case i == len(list)-1: // the last one has the hint
+			hint = cmp.Or(HintOf(list[i].Err), "`pigrep status` lists what cannot be read")
 		}
 		a.Advise(hint, "%s", line)
 	}
@@ -218,6 +210,21 @@ func WarnUnusable(a *app.App, list []indexer.FileError, found *indexer.Found) {
 		more = fmt.Sprintf(", and %s not followed either", human.Plural(n, "other link was", "other links were"))
 	}
 	a.Advise("to follow such links: --follow, or the setting follow = true", "skipped %s: the link leads out of the session directories%s", found.Outside[0], more)
+}
+
+// HintOf says what to do about a file that cannot be read in full; "" if that is not known.
+func HintOf(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "make it readable: chmod u+rX PATH"
+	case errors.Is(err, content.ErrDamaged):
+		return "what comes before that place is searched; `zstd -t FILE` says what is wrong"
+	case content.Ends(err):
+		return "--max-session GB, or the setting max-session, reads longer text"
+	case IsTooLong(err):
+		return "--max-line MB, or the setting max-line, reads longer lines"
+	}
+	return ""
 }
 
 func WarnNoFiles(p *location.Location) {

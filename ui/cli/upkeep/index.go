@@ -168,7 +168,7 @@ func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
 
 func fileErrors(list []indexer.FileError) []printer.FileError {
 	return lists.Map(list, func(e indexer.FileError) printer.FileError {
-		return printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err)}
+		return printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err), Hint: snapshot.HintOf(e.Err)}
 	})
 }
 
@@ -380,23 +380,27 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 // compareFiles adds what changed in the files since they were indexed.
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
 	s.Outside = found.Outside
-	for _, d := range found.Unreadable {
-		s.Errors = append(s.Errors, printer.FileError{Path: d.Path, Reason: snapshot.Reason(d.Err)})
-	}
+	errs := found.Errors()
 	counts := make(map[indexer.Change]int)
 	for _, step := range indexer.Plan(found, known) {
 		counts[step.Change]++
+		end := step.Err
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
+			end = adapter.EndOf(&step.Known.Checkpoint)
 		case indexer.Unreadable:
-			if step.File.Err != nil || step.Known == nil {
-				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: snapshot.Reason(step.Err)})
+			if step.File.Err != nil || step.File.Mtime == 0 { // discovery has it, or its directory
+				end = nil
 			}
 		default:
 			s.State.PendingFiles++
 			s.State.PendingBytes += step.Pending
 		}
+		if end != nil {
+			errs = append(errs, indexer.FileError{Path: step.File.Path, Err: end})
+		}
 	}
+	s.Errors = fileErrors(errs)
 	s.Changes = changeCounts(counts)
 	// Without any readable root, nothing is known about the files.
 	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
