@@ -467,26 +467,41 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 // the whole text, before a fragment is cut from it: a piece of a key no longer looks
 // like one. Searching itself does not depend on it.
 
-// shown returns the text from which a fragment is cut, and the matches in it.
-func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span) {
+// shown returns the text from which a fragment is cut, the matches that the fragment
+// shows, and all matches in that text.
+func (r *Request) shown(text []byte, matches []match.Span) (masked []byte, chosen, all []match.Span) {
+	chosen = match.Choose(matches, match.FragmentBytes)
 	if !r.Redact {
-		return text, matches
+		return text, chosen, matches
 	}
-	from, to := 0, 0
-	if first, last := match.BestCluster(matches); first <= last {
-		from, to = matches[first].Start, matches[last].End
+	var spans []redact.Span
+	around := func(from, to int) {
+		spans = append(spans, redact.Around(text, max(0, from-match.ContextBytes), min(len(text), to+match.ContextBytes))...)
 	}
-	spans := redact.Around(text, max(0, from-match.ContextBytes), min(len(text), to+match.ContextBytes))
+	for _, m := range chosen {
+		around(m.Start, m.End)
+	}
+	if len(chosen) == 0 {
+		around(0, 0)
+	}
 	if len(spans) == 0 {
-		return text, matches
+		return text, chosen, matches
 	}
-	masked, move := redact.Apply(string(text), spans)
-	moved := make([]match.Span, len(matches))
-	for i, m := range matches {
+	lists.SortStable(spans, func(a, b redact.Span) int { return a.Start - b.Start })
+	secrets := spans[:1]
+	for _, s := range spans[1:] {
+		if last := &secrets[len(secrets)-1]; s.Start < last.End { // found around two matches
+			last.End = max(last.End, s.End)
+		} else {
+			secrets = append(secrets, s)
+		}
+	}
+	whole, move := redact.Apply(string(text), secrets)
+	moved := func(m match.Span) match.Span {
 		m.Start, m.End = move(m.Start, m.End)
-		moved[i] = m
+		return m
 	}
-	return []byte(masked), moved
+	return []byte(whole), lists.Map(chosen, moved), lists.Map(matches, moved)
 }
 
 // Masked returns a summary with the secrets in all of its strings masked.
@@ -535,11 +550,11 @@ type Answered struct {
 // answered returns what answered a hit in a prompt; nil if nothing did.
 func (s *responder) answered(w *rank.Worker, h *rank.Hit) (a *Answered) {
 	s.found.Answer(w, h, func(e *record.Entry, p *session.Part, spans []match.Span) {
-		text, spans := s.req.shown(p.Text, spans)
-		if len(spans) == 0 {
+		text, chosen, spans := s.req.shown(p.Text, spans)
+		if len(chosen) == 0 {
 			text = beginning(text)
 		}
-		a = &Answered{EntryID: e.ID, Timestamp: session.Time{Time: h.Outline.Record.TimeOf(&e.Node)}, Line: e.Line, Offset: e.Offset, Fragment: match.NewFragment(text, spans)}
+		a = &Answered{EntryID: e.ID, Timestamp: session.Time{Time: h.Outline.Record.TimeOf(&e.Node)}, Line: e.Line, Offset: e.Offset, Fragment: match.NewFragment(text, chosen, spans)}
 	})
 	return a
 }

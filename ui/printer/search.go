@@ -400,8 +400,8 @@ func shortened(line []prose.Cluster, width int) ([]prose.Cluster, bool) {
 	if prose.CellsOf(line) > 2*width {
 		return nil, false
 	}
-	for prose.CellsOf(line) > width-1 {
-		if line[len(line)-1].Marked {
+	for prose.CellsOf(line) > width-1 || line[len(line)-1].Text == prose.Ellipsis.Text {
+		if line[len(line)-1].Marked || len(line) == 1 {
 			return nil, false
 		}
 		line = line[:len(line)-1]
@@ -433,20 +433,12 @@ func explanation(h *search.Hit) string {
 
 // marked returns the text of clusters, with the marked ones highlighted.
 func (t *Text) marked(line []prose.Cluster) string {
-	var b strings.Builder
-	for len(line) > 0 {
-		n := slices.IndexFunc(line, func(c prose.Cluster) bool { return c.Marked != line[0].Marked })
-		if n < 0 {
-			n = len(line)
+	return prose.Styled(line, func(text string, marked bool) string {
+		if marked {
+			return t.Style(MatchStyle, text)
 		}
-		run := strings.Join(lists.Map(line[:n], func(c prose.Cluster) string { return c.Text }), "")
-		if line[0].Marked {
-			run = t.Style(MatchStyle, run)
-		}
-		b.WriteString(run)
-		line = line[n:]
-	}
-	return b.String()
+		return text
+	})
 }
 
 // remarks returns what is unusual about a hit.

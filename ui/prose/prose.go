@@ -172,7 +172,7 @@ func wrappedLine(s string, width int) iter.Seq[string] {
 	if strings.HasPrefix(first, "> ") || hang == 0 {
 		next = first
 	}
-	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1)
+	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1, 0)
 	return func(yield func(string) bool) {
 		for _, b := range broken {
 			text := strings.Join(lists.Map(b, func(c Cluster) string { return c.Text }), "")
@@ -318,9 +318,10 @@ func clusters(s string, spans [][2]int) []Cluster {
 }
 
 // wrap breaks the clusters into at most n lines of at most width cells, at spaces or
-// around wide characters where possible; a word longer than a line is broken at the end
-// of the line. taken is the number of clusters in the lines.
-func wrap(list []Cluster, width, n int) (lines [][]Cluster, taken int) {
+// around wide characters where possible; a word is broken at the end of the line if it is
+// longer than a line, or if the line would have less than the least cells. taken is the
+// number of clusters in the lines.
+func wrap(list []Cluster, width, n, least int) (lines [][]Cluster, taken int) {
 	for len(lines) < n && taken < len(list) {
 		if list[taken].Text == " " && len(lines) > 0 {
 			taken++
@@ -337,7 +338,7 @@ func wrap(list []Cluster, width, n int) (lines [][]Cluster, taken int) {
 		switch {
 		case end == taken: // not even one fits
 			end++
-		case end < len(list) && list[end].Text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width:
+		case end < len(list) && list[end].Text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width && CellsOf(list[taken:breakAt]) >= least:
 			end = breakAt
 		}
 		lines = append(lines, TrimSpace(list[taken:end]))
@@ -357,81 +358,133 @@ func wordCells(list []Cluster) int {
 	return CellsOf(list)
 }
 
-var Ellipsis = Cluster{Text: "…", width: 1}
+var Ellipsis, space = Cluster{Text: "…", width: 1}, Cluster{Text: " ", width: 1}
 
-// FragmentLines lays out a fragment in at most n lines of at most width cells, choosing
-// the part with the most matches. The first of these is always visible.
+// FragmentLines lays out a fragment in at most n lines of at most width cells. If it does
+// not fit, they show pieces of it: around each text that is marked somewhere in it, as long
+// as there is room. The heaviest mark, which is the longest, is always visible.
 func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
-	s, spans := terminal.CleanSpans(f.Text, f.Spans)
-	list := TrimSpace(clusters(s, spans))
-	lines, taken := wrap(list, width, n)
-	shown := list
-	most, all := matchesIn(list[:taken]), matchesIn(list)
-	for at := range list {
-		if most == all || !beginsMatch(list, at) {
-			continue
-		}
-		from := list[leadOf(list, at, width):]
-		if len(from) < len(list) {
-			from = append([]Cluster{Ellipsis}, from...)
-		}
-		if l, t := wrap(from, width, n); matchesIn(from[:t]) > most {
-			lines, taken, shown, most = l, t, from, matchesIn(from[:t])
+	text, spans := terminal.CleanSpans(f.Text, f.Spans)
+	list := TrimSpace(clusters(text, spans))
+	least := (7*width + 9) / 10
+	lines, taken := wrap(list, width, n, least)
+	if taken == len(list) {
+		return lines
+	}
+	var pieces []Cluster
+	for room := n * (width + 1); room > 0; room-- {
+		pieces = excerpt(list, room)
+		if lines, taken = wrap(pieces, width, n, least); taken == len(pieces) {
+			return lines
 		}
 	}
-	if taken < len(shown) && len(lines) > 0 {
-		last := lines[len(lines)-1]
-		for CellsOf(last)+1 > width && len(last) > 1 {
-			last = last[:len(last)-1]
+	if last := len(lines) - 1; last >= 0 { // not even a word fits
+		line := lines[last]
+		for len(line) > 0 && CellsOf(line) >= width {
+			line = line[:len(line)-1]
 		}
-		if len(last) == 0 || last[len(last)-1].Text != "…" {
-			last = append(last[:len(last):len(last)], Ellipsis)
-		}
-		lines[len(lines)-1] = last
+		lines[last] = append(line[:len(line):len(line)], Ellipsis)
 	}
 	return lines
 }
 
-// leadOf returns where the text shown for a match begins: at the start of a word, about
-// a third of a line before the match.
-func leadOf(list []Cluster, match, width int) int {
-	from, cells := match, 0
-	for from > 0 && cells < width/3 {
-		from--
-		cells += list[from].width
+// excerpt returns the pieces of a fragment that fit into a room of cells, with an ellipsis wherever
+// something is left out.
+func excerpt(list []Cluster, room int) []Cluster {
+	starts := tokens(list)
+	sizes := make([]int, len(starts)-1)
+	for i := range sizes {
+		sizes[i] = CellsOf(list[starts[i]:starts[i+1]])
 	}
-	if from == 0 {
-		return 0
-	}
-	for at := from; at < match; at++ {
-		if list[at].Text == " " {
-			return at + 1
+	var musts [][2]int
+	last := 0 // the end of the last one
+	for _, m := range match.Choose(marks(list), room) {
+		from, found := slices.BinarySearch(starts, m.Start)
+		if !found {
+			from--
 		}
+		to, _ := slices.BinarySearch(starts, m.End)
+		musts = append(musts, [2]int{from, max(to, from+1)})
+		last = max(last, to)
 	}
-	return from
+	if size := CellsOf(list[:starts[last]]); 6*size <= 5*room { // it reads best from its beginning
+		musts = [][2]int{{0, max(last, 1)}}
+	}
+	var shown []Cluster
+	end := 0
+	for _, p := range match.Excerpt(sizes, musts, room, 1) {
+		piece := TrimSpace(list[starts[p[0]]:starts[p[1]]])
+		switch {
+		case p[0] > end && len(shown) == 0 && piece[0].Text != Ellipsis.Text:
+			shown = append(shown, Ellipsis)
+		case p[0] > end && len(shown) > 0 && shown[len(shown)-1].Text != Ellipsis.Text && piece[0].Text != Ellipsis.Text:
+			shown = append(shown, space, Ellipsis, space)
+		case len(shown) > 0:
+			shown = append(shown, space)
+		}
+		shown, end = append(shown, piece...), p[1]
+	}
+	if end < len(sizes) && shown[len(shown)-1].Text != Ellipsis.Text {
+		shown = append(shown, Ellipsis)
+	}
+	return shown
 }
 
-func beginsMatch(list []Cluster, at int) bool {
-	return list[at].Marked && (at == 0 || !list[at-1].Marked)
+// tokens returns where the words of a list begin, and pieces of long ones, and where the
+// last one ends.
+func tokens(list []Cluster) []int {
+	starts := []int{0}
+	for at := 0; at < len(list); {
+		end := at
+		for end < len(list) && list[end].Text != " " && (end == at || list[end].width < 2 && list[end-1].width < 2) {
+			end++
+		}
+		for longWord := end-at > longToken; longWord && at+longToken/6 < end; {
+			at += longToken / 4
+			starts = append(starts, at)
+		}
+		for at = end; at < len(list) && list[at].Text == " "; {
+			at++
+		}
+		starts = append(starts, at)
+	}
+	return starts
 }
 
-// matchesIn returns the total length of the matches in a list, counting each word once.
-func matchesIn(list []Cluster) (length int) {
-	seen := map[string]bool{}
-	for at := range list {
-		if !beginsMatch(list, at) {
-			continue
-		}
-		word := ""
+// longToken is the number of clusters from which on a word may be cut.
+const longToken = 24
+
+// marks returns the marked texts of a list; those that differ in case only are one word.
+func marks(list []Cluster) (found []match.Span) {
+	words := map[string]int{}
+	for at := 0; at < len(list); at++ {
+		start, word := at, ""
 		for ; at < len(list) && list[at].Marked; at++ {
 			word += strings.ToLower(list[at].Text)
 		}
-		if !seen[word] {
-			seen[word] = true
-			length += len(word)
+		if word == "" {
+			continue
 		}
+		if _, ok := words[word]; !ok {
+			words[word] = len(words)
+		}
+		found = append(found, match.Span{Start: start, End: at, Word: words[word], Part: -1, Weight: 10 + float64(at-start)})
 	}
-	return length
+	return found
+}
+
+// Styled returns the text of clusters, with each run of marked ones, and of others, in its style.
+func Styled(line []Cluster, style func(text string, marked bool) string) string {
+	var b strings.Builder
+	for len(line) > 0 {
+		n, run := 0, ""
+		for ; n < len(line) && line[n].Marked == line[0].Marked; n++ {
+			run += line[n].Text
+		}
+		b.WriteString(style(run, line[0].Marked))
+		line = line[n:]
+	}
+	return b.String()
 }
 
 func TrimSpace(list []Cluster) []Cluster {

@@ -8,7 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/match"
 )
 
@@ -41,6 +44,48 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 	if lines := shown(of(long, "docker", "compose")); len(lines) != 2 || len(lines[0]) < 35 {
 		t.Errorf("a line is not filled: %q", lines)
 	}
+}
+
+// Lines of a fragment show every word that is marked in it, use their width, and leave no
+// room while text is left out.
+func TestFragmentLinesFillTheirRoom(t *testing.T) {
+	filler := rapid.SliceOfN(rapid.SampledFrom([]string{"lorem", "ipsum", "a", "of", "日本", "…", "2,000", strings.Repeat("z", 30)}), 0, 25)
+	rapid.Check(t, func(rt *rapid.T) {
+		f := match.Fragment{}
+		words := []string{"login", "timeout", "token"}[:rapid.IntRange(1, 3).Draw(rt, "words")]
+		add := func(list ...string) {
+			for _, w := range list {
+				f.Text += human.When(f.Text != "", " ") + w
+			}
+		}
+		for _, w := range rapid.Permutation(words).Draw(rt, "order") {
+			add(filler.Draw(rt, "filler")...)
+			add(w)
+			f.Spans = append(f.Spans, [2]int{len(f.Text) - len(w), len(f.Text)})
+		}
+		add(filler.Draw(rt, "end")...)
+		width := rapid.IntRange(50, 120).Draw(rt, "width")
+		shown, used := "", 0
+		lines := FragmentLines(f, width, 2)
+		for i, line := range lines {
+			cells := CellsOf(line)
+			if cells > width || i < len(lines)-1 && 10*cells < 7*width {
+				rt.Fatalf("line %d of %d has %d of %d cells", i, len(lines), cells, width)
+			}
+			used += cells
+			for _, c := range line {
+				shown += human.When(c.Marked, c.Text)
+			}
+		}
+		for _, w := range words {
+			if !strings.Contains(shown, w) {
+				rt.Fatalf("%q is not shown: %q", w, shown)
+			}
+		}
+		if most := min(terminal.Width(f.Text), 2*width); used < most-width/3-longToken {
+			rt.Fatalf("%d cells are used of %d", used, most)
+		}
+	})
 }
 
 // The first match stays in sight, however little room there is.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
@@ -15,6 +14,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/match"
 	"pigrep/query/search"
+	"pigrep/ui/prose"
 )
 
 // results is the list of sessions, each with its best hits. Hits can be selected, and
@@ -407,63 +407,17 @@ func hitLine(v view, h *search.Hit, width int) string {
 	return v.fill(line, width-terminal.Width(age)) + v.paint(v.dim, age)
 }
 
-// fragmentLine returns a fragment as one line of at most width cells, with its matches
-// marked and the first of them visible. It is cut between words.
+// fragmentLine returns a fragment as one line of at most width cells, with its matches marked.
 func fragmentLine(v view, f match.Fragment, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	text, spans := terminal.CleanSpans(f.Text, f.Spans)
-	from, to := 0, len(text)
-	first := 0 // the end of the first match
-	if len(spans) > 0 {
-		from, first = cutBefore(text, spans[0], width), spans[0][1]
-	}
-	room := width
-	if from > 0 {
-		room--
-	}
-	if terminal.Width(text[from:]) > room {
-		to = from + cutAfter(text[from:], room-1, first-from)
-	}
-	var b strings.Builder
-	b.WriteString(v.paint(v.plain, human.When(from > 0, "…")))
-	at := from
-	for _, s := range spans {
-		start, end := max(s[0], from), min(s[1], to)
-		if start < end {
-			b.WriteString(v.paint(v.plain, text[at:start]) + v.paint(v.match, text[start:end]))
-			at = end
-		}
-	}
-	b.WriteString(v.paint(v.plain, text[at:to]+human.When(to < len(text), "…")))
-	return ansi.Truncate(b.String(), width, "…")
-}
-
-// wordRoom returns how many of width cells a line may waste to be cut between words.
-func wordRoom(width int) int { return min(12, width/4) }
-
-// cutBefore returns where to cut the beginning of a text that does not fit so that a
-// span stays visible: at the start of a word, if one is near.
-func cutBefore(text string, span [2]int, width int) int {
-	start, end, whole := terminal.Width(text[:span[0]]), terminal.Width(text[:span[1]]), terminal.Width(text)
-	if whole <= width || end <= width-1 {
-		return 0
-	}
-	skip := max(1, min(start-1, start-width/3, whole-width)) + 1 // a cell for the ellipsis
-	from := min(len(ansi.Truncate(text, skip, "")), span[0])
-	if space := strings.IndexByte(text[from:span[0]], ' '); space >= 0 && terminal.Width(text[from:from+space]) < wordRoom(width) {
-		return from + space + 1
-	}
-	return from
-}
-
-// cutAfter returns where to cut the end of a text to fit width cells: at the end of a
-// word, if one is near and after the first match.
-func cutAfter(text string, width, first int) int {
-	to := len(ansi.Truncate(text, width, ""))
-	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= first && terminal.Width(text[space:to]) < wordRoom(width) {
-		return space
-	}
-	return to
+	return strings.Join(lists.Map(prose.FragmentLines(f, width, 1), func(line []prose.Cluster) string {
+		return prose.Styled(line, func(text string, marked bool) string {
+			if marked {
+				return v.paint(v.match, text)
+			}
+			return v.paint(v.plain, text)
+		})
+	}), "")
 }

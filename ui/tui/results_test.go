@@ -25,8 +25,8 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 		{"the token is checked against the wrong clock", 26, "the token is checked…"},
 		{"all work and no play makes jack a dull boy without a token today", 30, "…boy without a token today"},
 		{strings.Repeat("x", 50) + "token", 20, "…" + strings.Repeat("x", 14) + "token"},
-		{"token" + strings.Repeat("x", 50), 20, "token" + strings.Repeat("x", 14) + "…"},
-		{"I look at the token. It is", 20, "I look at the token…"},
+		{"token" + strings.Repeat("x", 50), 20, "token" + strings.Repeat("x", 11) + "…"},
+		{"I look at the token. It is", 20, "…at the token. It is"},
 		{"token", 3, "to…"},
 	}
 	for _, test := range tests {

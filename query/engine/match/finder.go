@@ -14,10 +14,10 @@ import (
 // A Span is a match of a word in a text.
 type Span struct {
 	Start, End int
-	Word       int    // index in the list of words
-	Part       int    // index of the matching part of a compound; -1 for the whole word
+	Word       int // index in the list of words
+	Part       int // index of the matching part of a compound; -1 for the whole word
+	Weight     float64
 	term       string // "" for a compound found whole
-	weight     float64
 }
 
 // A Word is a word to find in texts, in up to three ways. One without Terms, Needle
@@ -86,7 +86,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			if exact&bit == 0 && analysis.Fold(string(text[start:end])) == f.words[u.word].Typed {
 				exact |= bit
 			}
-			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
+			list = append(list, Span{start, end, u.word, u.part, u.weight, string(t.Term)})
 		}
 	}
 	f.prefilter.pieces(text, func(start, end int) {
@@ -114,7 +114,7 @@ func (f *Finder) findWhole(text []byte) (list []Span, whole uint64) {
 			found = w.Needle.all(folded, maxMatches-len(list))
 		}
 		for _, s := range found {
-			list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, weight: w.Weight})
+			list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, Weight: w.Weight})
 		}
 		if len(found) > 0 || w.Find != nil {
 			whole |= 1 << i

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -71,7 +72,7 @@ func TestFragment(t *testing.T) {
 	} {
 		h := match.NewFinder(planFor(t, c.query).Targets())
 		matches, _ := h.Find([]byte(c.text))
-		got := match.NewFragment([]byte(c.text), matches)
+		got := match.NewFragment([]byte(c.text), match.Choose(matches, match.FragmentBytes), matches)
 		if c.want != "" {
 			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
 				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.query, diff)
@@ -86,10 +87,21 @@ func TestFragment(t *testing.T) {
 		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.query, "auth") && !strings.Contains(s, "[auth] [token]") {
 			t.Errorf("fragment for %q = %q", c.query, s)
 		}
-		if n := len(got.Text); n < match.FragmentBytes-2*match.WordSlack || n > match.FragmentBytes+2*match.WordSlack {
+		if n := len(got.Text); n < match.FragmentBytes-48 || n > match.FragmentBytes+48 {
 			t.Errorf("fragment for %q has %d bytes", c.query, n)
 		}
 	}
+}
+
+// isBoundary reports whether no grapheme cluster reaches across offset i of a text.
+func isBoundary(text string, i int) bool {
+	clusters := graphemes.FromString(text)
+	for clusters.Next() {
+		if end := clusters.End(); end >= i {
+			return i == 0 || end == i
+		}
+	}
+	return true
 }
 
 func TestFragmentProperties(t *testing.T) {
@@ -103,11 +115,11 @@ func TestFragmentProperties(t *testing.T) {
 		query := queries.Draw(rt, "query")
 		h := match.NewFinder(planFor(t, query).Targets())
 		matches, _ := h.Find([]byte(text))
-		f := match.NewFragment([]byte(text), matches)
+		f := match.NewFragment([]byte(text), match.Choose(matches, match.FragmentBytes), matches)
 		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, terminal.Hidden) {
 			rt.Fatalf("fragment %q has characters that it must not have", f.Text)
 		}
-		if len(f.Text) > match.FragmentBytes+2*match.WordSlack+len("…  …") {
+		if n := len(strings.ReplaceAll(f.Text, " … ", "")); n > match.FragmentBytes+48+len("…  …") {
 			rt.Fatalf("fragment of %d bytes: %q", len(f.Text), f.Text)
 		}
 		last := 0
@@ -116,14 +128,14 @@ func TestFragmentProperties(t *testing.T) {
 				rt.Fatalf("spans %v of %d bytes", f.Spans, len(f.Text))
 			}
 			last = s[1]
-			if !match.IsBoundary(f.Text, s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
+			if !isBoundary(f.Text, s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
 				rt.Fatalf("span %v of %q begins inside a character", s, f.Text)
 			}
 			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
 			same := false
 			for _, m := range matches {
 				whole := strings.Join(strings.Fields(analysis.Fold(terminal.Clean(text[m.Start:m.End]))), " ")
-				same = same || whole == span || m.End-m.Start > match.FragmentBytes-match.WordSlack && strings.Contains(whole, span)
+				same = same || whole == span || m.End-m.Start > match.FragmentBytes-24 && strings.Contains(whole, span)
 			}
 			if !same {
 				rt.Fatalf("span %q of %q is none of the matches", span, f.Text)
