@@ -338,7 +338,7 @@ func wrap(list []Cluster, width, n, least int) (lines [][]Cluster, taken int) {
 		switch {
 		case end == taken: // not even one fits
 			end++
-		case end < len(list) && list[end].Text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width && CellsOf(list[taken:breakAt]) >= least:
+		case end < len(list) && list[end].Text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width && CellsOf(TrimSpace(list[taken:breakAt])) >= least:
 			end = breakAt
 		}
 		lines = append(lines, TrimSpace(list[taken:end]))
@@ -362,7 +362,7 @@ var Ellipsis, space = Cluster{Text: "…", width: 1}, Cluster{Text: " ", width: 
 
 // FragmentLines lays out a fragment in at most n lines of at most width cells. If it does
 // not fit, they show pieces of it: around each text that is marked somewhere in it, as long
-// as there is room. The heaviest mark, which is the longest, is always visible.
+// as there is room. One of them is always visible.
 func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := TrimSpace(clusters(text, spans))
@@ -439,8 +439,8 @@ func tokens(list []Cluster) []int {
 		for end < len(list) && list[end].Text != " " && (end == at || list[end].width < 2 && list[end-1].width < 2) {
 			end++
 		}
-		for longWord := end-at > longToken; longWord && at+longToken/6 < end; {
-			at += longToken / 4
+		for longWord := end-at > longToken; longWord && at+shortPiece < end; {
+			at += shortPiece
 			starts = append(starts, at)
 		}
 		for at = end; at < len(list) && list[at].Text == " "; {
@@ -451,8 +451,8 @@ func tokens(list []Cluster) []int {
 	return starts
 }
 
-// longToken is the number of clusters from which on a word may be cut.
-const longToken = 24
+// A word of more than longToken clusters may be cut after each shortPiece clusters.
+const longToken, shortPiece = 24, 4
 
 // marks returns the marked texts of a list; those that differ in case only are one word.
 func marks(list []Cluster) (found []match.Span) {
@@ -468,7 +468,7 @@ func marks(list []Cluster) (found []match.Span) {
 		if _, ok := words[word]; !ok {
 			words[word] = len(words)
 		}
-		found = append(found, match.Span{Start: start, End: at, Word: words[word], Part: -1, Weight: 10 + float64(at-start)})
+		found = append(found, match.Span{Start: start, End: at, Word: words[word], Part: -1, Weight: 1})
 	}
 	return found
 }

@@ -49,7 +49,7 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 // Lines of a fragment show every word that is marked in it, use their width, and leave no
 // room while text is left out.
 func TestFragmentLinesFillTheirRoom(t *testing.T) {
-	filler := rapid.SliceOfN(rapid.SampledFrom([]string{"lorem", "ipsum", "a", "of", "日本", "…", "2,000", strings.Repeat("z", 30)}), 0, 25)
+	filler := rapid.SliceOfN(rapid.SampledFrom([]string{"lorem", "ipsum", "a", "of", "日本", "…", "2,000", strings.Repeat("z", 30), strings.Repeat("y", 71), "日本語の文章はここまで続く"}), 0, 25)
 	rapid.Check(t, func(rt *rapid.T) {
 		f := match.Fragment{}
 		words := []string{"login", "timeout", "token"}[:rapid.IntRange(1, 3).Draw(rt, "words")]
