@@ -86,14 +86,14 @@ func (c *Checkpoint) SetText(n uint64) {
 // and to see whether the file has changed.
 type Summary struct {
 	File uint32 // number of the file in this index
-	Path string
+	Path string `wire:"exact"`
 	Checkpoint
 
 	Header
-	Name        string    // of the last session_info entry in file order of those with the highest NameRank
+	Name        string    `wire:"lines"` // of the last session_info entry in file order of those with the highest NameRank
 	NameRank    uint8     // of Name
-	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
-	Subject     string    // what the prompts are about: see Subject; "" if FirstPrompt says it
+	FirstPrompt string    `wire:"lines"` // first user text, shortened to MaxFirstPrompt bytes
+	Subject     string    `wire:"lines"` // what the prompts are about: see Subject; "" if FirstPrompt says it
 	LastMessage time.Time // latest user or assistant message; zero if there is none
 	Oldest      time.Time // smallest timestamp of an entry; zero without entries
 	Newest      time.Time // largest timestamp of an entry; zero without entries

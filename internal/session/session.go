@@ -103,13 +103,13 @@ type Context struct{ Provider, Model, CWD, Git string }
 
 // EntryPlace says in which session an entry is, as answers in JSON do.
 type EntryPlace struct {
-	SessionPath string `json:"sessionPath"`
+	SessionPath string `json:"sessionPath" wire:"session"`
 	SessionID   string `json:"sessionId,omitempty"`
-	SessionName string `json:"sessionName,omitempty"`
-	Agent       string `json:"agent,omitempty"` // as of ShortAgent
-	Kept        bool   `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string `json:"-"`               // as commands accept it, if another machine has the session
+	SessionName string `json:"sessionName,omitempty" wire:"lines"`
+	Agent       string `json:"agent,omitempty"`            // as of ShortAgent
+	Kept        bool   `json:"kept,omitempty"`             // its file is gone, and this is a copy
+	Host        string `json:"host,omitempty" wire:"host"` // that has it, if not this one
+	ShortID     string `json:"-" wire:"name"`              // as commands accept it, if another machine has the session
 	CWD         string `json:"cwd,omitempty"`
 	EntryID     string `json:"entryId,omitempty"`
 }

@@ -31,28 +31,28 @@ type CallRow struct {
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Model      string `json:"model,omitempty"`
 
-	Arguments string `json:"arguments"` // on one line, or the shell command as typed
+	Arguments string `json:"arguments" wire:"lines"` // on one line, or the shell command as typed
 	Cut       bool   `json:"cut,omitempty"`
 	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
 
 	Status        string      `json:"status"` // ok, error, rejected, no match, none (no result), or missing (no call)
 	ResultEntryID string      `json:"resultEntryId,omitempty"`
 	ResultOffset  *int64      `json:"resultOffset,omitempty"`
-	ExitCode      *int32      `json:"exitCode,omitempty"`
-	Duration      *int32      `json:"durationMs,omitempty"`
+	ExitCode      *int32      `json:"exitCode,omitempty" wire:"signed"`
+	Duration      *int32      `json:"durationMs,omitempty" wire:"signed"`
 	Bytes         int64       `json:"outputBytes"`
 	Programs      []string    `json:"programs,omitempty"`
 	Unparsed      bool        `json:"unparsed,omitempty"` // the shell command cannot be parsed
 	Rules         []string    `json:"rules,omitempty"`
-	Matches       []RuleMatch `json:"matches,omitempty"` // of the rules, the most severe first
-	Result        []string    `json:"result,omitempty"`  // its first lines, with Request.Results
+	Matches       []RuleMatch `json:"matches,omitempty"`             // of the rules, the most severe first
+	Result        []string    `json:"result,omitempty" wire:"lines"` // its first lines, with Request.Results
 }
 
 // RuleMatch is a rule that a call matches, with the part of it that does.
 type RuleMatch struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
-	Clause   string `json:"clause"` // of the shell command, or the file
+	Clause   string `json:"clause" wire:"lines"` // of the shell command, or the file
 }
 
 // BySeverity sorts rules by their severity, the most severe first.
@@ -71,8 +71,8 @@ func BySeverity(list []RuleMatch) []RuleMatch {
 // CallList is the answer of Calls. Each must be called once. Before that, all fields are final but
 // Warnings, where Each adds the files that it cannot read.
 type CallList struct {
-	Each  func(ctx context.Context, visit func(*CallRow) error) error `json:"-"` // the latest call first
-	Total int                                                         // before the limit; -1 when only Each finds out
+	Each  func(ctx context.Context, visit func(*CallRow) error) error `json:"-"`      // the latest call first
+	Total int                                                         `wire:"signed"` // before the limit; -1 when only Each finds out
 	Covered
 }
 

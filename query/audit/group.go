@@ -26,9 +26,9 @@ type Key struct {
 	Model       *string `json:"model,omitempty"` // "" when none is named
 	Agent       *string `json:"agent,omitempty"` // as of session.ShortAgent
 	Project     *string `json:"project,omitempty"`
-	SessionPath string  `json:"sessionPath,omitempty"`
+	SessionPath string  `json:"sessionPath,omitempty" wire:"session"`
 	SessionID   string  `json:"sessionId,omitempty"`
-	SessionName string  `json:"sessionName,omitempty"`
+	SessionName string  `json:"sessionName,omitempty" wire:"lines"`
 }
 
 // field returns where the key has the value of a dimension: one that may be empty is absent without the

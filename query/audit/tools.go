@@ -47,7 +47,7 @@ type ToolTable struct {
 
 // A ToolPart is what merging a row takes.
 type ToolPart struct {
-	Durations [][2]int32 `json:",omitempty"` // each that is known, ascending, with the number of calls
+	Durations [][2]int32 `json:",omitempty" wire:"signed"` // each that is known, ascending, with the number of calls
 	Answered  int        // calls that ran and have a result
 	Asked     int        // calls that ask the person
 }

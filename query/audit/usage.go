@@ -70,13 +70,13 @@ func (t *UsageTable) Estimate() string {
 // UsageTable is the answer of Usage.
 type UsageTable struct {
 	By       []string
-	TimeZone string
+	TimeZone string `wire:"say"`
 	Rows     []UsageRow
 	More     int // rows after those, with Request.Rows
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
-	PricesOf string      // the date of the list prices that costs are estimated from; "" if none is
+	PricesOf string      `wire:"say"` // the date of the list prices that costs are estimated from; "" if none is
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Covered
 

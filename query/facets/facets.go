@@ -49,7 +49,7 @@ type Field struct {
 
 // Value is a value of a field.
 type Value struct {
-	Name string
+	Name string `wire:"exact"`
 	Hits int
 }
 

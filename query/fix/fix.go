@@ -65,7 +65,7 @@ var ErrNoWords = errors.New("the error has no words")
 // Response is the answer to a Request. It depends only on the index, the session files
 // and the request.
 type Response struct {
-	Text         string    // the lines that were looked for
+	Text         string    `wire:"lines"` // the lines that were looked for
 	Missing      []string  // names and words of the error that it has in none of the sessions
 	Sessions     []Session // those where it was fixed first, then the closest, then the latest
 	Total        int       // sessions with the error, among the compared ones
@@ -93,15 +93,15 @@ type Session struct {
 	Type        string       `json:"type"` // "fix"
 	Outcome     Outcome      `json:"outcome"`
 	Closeness   float64      `json:"closeness"` // 1: the same text with the same values
-	SessionPath string       `json:"sessionPath"`
+	SessionPath string       `json:"sessionPath" wire:"session"`
 	SessionID   string       `json:"sessionId,omitempty"`
-	SessionName string       `json:"sessionName,omitempty"`
-	FirstPrompt string       `json:"firstPrompt,omitempty"`
-	Title       string       `json:"-"`               // as of session.Summary
-	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
+	SessionName string       `json:"sessionName,omitempty" wire:"lines"`
+	FirstPrompt string       `json:"firstPrompt,omitempty" wire:"lines"`
+	Title       string       `json:"-" wire:"lines"`             // as of session.Summary
+	Agent       string       `json:"agent,omitempty"`            // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`             // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty" wire:"host"` // that has it, if not this one
+	ShortID     string       `json:"-" wire:"name"`              // as of SessionFacts, if another machine has it
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 
@@ -124,7 +124,7 @@ type Place struct {
 	Offset    int64        `json:"offset"`
 	Length    int          `json:"length"` // of the entry
 	Branch    string       `json:"branch"` // "active" or "abandoned"
-	Text      string       `json:"text"`
+	Text      string       `json:"text" wire:"lines"`
 }
 
 // Call is a tool call or a shell command.
@@ -132,9 +132,9 @@ type Call struct {
 	EntryID   string       `json:"entryId,omitempty"`
 	Tool      string       `json:"tool"`
 	Timestamp session.Time `json:"timestamp,omitzero"`
-	Text      string       `json:"text"`            // the first line of its command, its path, or its arguments
-	Status    string       `json:"status"`          // ok, error, or none (no result)
-	Again     bool         `json:"again,omitempty"` // it does the same as the one that failed
+	Text      string       `json:"text" wire:"lines"` // the first line of its command, its path, or its arguments
+	Status    string       `json:"status"`            // ok, error, or none (no result)
+	Again     bool         `json:"again,omitempty"`   // it does the same as the one that failed
 	Line      int          `json:"line"`
 	Offset    int64        `json:"offset"`
 }

@@ -137,7 +137,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 type Line struct {
 	Number int      // from 1, within the part
 	Offset int      // of its first byte within the part
-	Text   string   `redact:"-"` // without its newline; with multiline the lines of a match, with newlines between them
+	Text   string   `redact:"-" wire:"exact"` // without its newline; with multiline the lines of a match, with newlines between them
 	Spans  [][2]int // the matches, in bytes of Text; none in lines around a match
 	Match  bool
 	Ended  bool // a newline follows
@@ -253,12 +253,12 @@ func linesOf(text []byte, n *numbers, blocks []block, before, after int) []Line 
 
 // Location says in JSON where a match is, with the names that hits have.
 type Location struct {
-	SessionPath string       `json:"sessionPath"`
+	SessionPath string       `json:"sessionPath" wire:"session"`
 	SessionID   string       `json:"sessionId,omitempty"`
-	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
+	Agent       string       `json:"agent,omitempty"`            // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`             // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty" wire:"host"` // that has it, if not this one
+	ShortID     string       `json:"-" wire:"name"`              // as of SessionFacts, if another machine has it
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`
@@ -267,7 +267,7 @@ type Location struct {
 	session.At
 	session.Origin
 
-	Title string `json:"-"` // of the session, if another machine has found it
+	Title string `json:"-" wire:"lines"` // of the session, if another machine has found it
 }
 
 // Row is a line of a match in JSON.

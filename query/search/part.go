@@ -76,16 +76,16 @@ func (r *Response) UnmarshalJSON(data []byte) error {
 // SessionPart is Part for a session of the response.
 type SessionPart struct {
 	Score  float64      // before it is rounded
-	Newest int64        `json:",omitempty"` // entry of the file that stands for the session, in Unix milliseconds
-	Path   string       // of this file
+	Newest int64        `json:",omitempty" wire:"signed"` // entry of the file that stands for the session, in Unix milliseconds
+	Path   string       `wire:"exact"`                    // of this file
 	Hits   int          // of the response, that are of this session
-	Best   []rank.Place `json:",omitempty"` // of its hits beyond Request.PerSession, those that are among the best of all
-	Shown  []int        `json:",omitempty"` // for each hit that was compared, its number among those shown, or that of one like it; -1: unreadable
+	Best   []rank.Place `json:",omitempty"`               // of its hits beyond Request.PerSession, those that are among the best of all
+	Shown  []int        `json:",omitempty" wire:"signed"` // for each hit that was compared, its number among those shown, or that of one like it; -1: unreadable
 }
 
 // A Variant is the request without one of its filters, and what it would find.
 type Variant struct {
-	Filter string // as of Removed
+	Filter string `wire:"say"`        // as of Removed
 	Hidden bool   `json:",omitempty"` // only hits with all words count
 	Counts Counts
 }

@@ -78,7 +78,7 @@ type Response struct {
 	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Unreadable   int          // hits left out because the system refuses to read their files
-	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
+	DidYouMean   string       `wire:"say"` // the query with similar words for those in no document; "" if there are none
 	Words        []WordCount  // how often each word occurs, if no hit has all of them
 	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
@@ -91,8 +91,8 @@ type Response struct {
 
 // About is what each answer says beside its rows.
 type About struct {
-	Warnings []string   `json:"warnings"` // one line each, for people
-	Index    IndexState `json:"index"`    // the caller fills in all but Generation, Files and SkippedLines
+	Warnings []string   `json:"warnings" wire:"say"` // one line each, for people
+	Index    IndexState `json:"index"`               // the caller fills in all but Generation, Files and SkippedLines
 }
 
 // Each visits the hits in their order. With Request.Later it reads each one when its turn
@@ -263,8 +263,8 @@ type Copy = rank.Duplicate
 
 // Resume is the command that resumes a session.
 type Resume struct {
-	Dir  string   `json:"dir,omitempty"`
-	Argv []string `json:"argv"`
+	Dir  string   `json:"dir,omitempty" wire:"exact"`
+	Argv []string `json:"argv" wire:"exact"`
 }
 
 // ResumeFunc returns the command that resumes a session, and the directory to run
@@ -286,19 +286,19 @@ type SessionHit struct {
 
 // SessionFacts are what the summary of a session says about it.
 type SessionFacts struct {
-	SessionPath   string       `json:"sessionPath"`
+	SessionPath   string       `json:"sessionPath" wire:"session"`
 	SessionID     string       `json:"sessionId,omitempty"`
-	ShortID       string       `json:"shortId,omitempty"` // as commands accept it, also of a session without an id; set by who lists all sessions
-	Name          string       `json:"name,omitempty"`
-	Agent         string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept          bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host          string       `json:"host,omitempty"`  // that has it, if not this one
+	ShortID       string       `json:"shortId,omitempty" wire:"name"` // as commands accept it, also of a session without an id; set by who lists all sessions
+	Name          string       `json:"name,omitempty" wire:"lines"`
+	Agent         string       `json:"agent,omitempty"`            // as of session.ShortAgent
+	Kept          bool         `json:"kept,omitempty"`             // its file is gone, and this is a copy
+	Host          string       `json:"host,omitempty" wire:"host"` // that has it, if not this one
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`
 	Modified      session.Time `json:"modified,omitzero"`
 	Messages      int          `json:"messages"`
-	FirstPrompt   string       `json:"firstPrompt,omitempty"`
-	Title         string       `json:"-"`                // as of session.Summary
+	FirstPrompt   string       `json:"firstPrompt,omitempty" wire:"lines"`
+	Title         string       `json:"-" wire:"lines"`   // as of session.Summary
 	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`

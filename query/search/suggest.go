@@ -69,8 +69,8 @@ func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (strin
 // Removed says how many hits there would be without a filter, when there are none, or
 // none with all words.
 type Removed struct {
-	Filter string `json:"filter"` // the name of a flag without its dashes, a field or negation as typed, or "all" filters
-	Hits   int    `json:"hits"`   // there are without it
+	Filter string `json:"filter" wire:"say"` // the name of a flag without its dashes, a field or negation as typed, or "all" filters
+	Hits   int    `json:"hits"`              // there are without it
 }
 
 // FilterAllWords names Request.AllWords among the filters of a Removed.

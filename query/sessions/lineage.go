@@ -435,7 +435,7 @@ func PartName(id, part string) string {
 // Entries lists the entries of a session that copies of it may have.
 type Entries struct {
 	Started time.Time `json:"started,omitzero"` // as its header says
-	Path    string    `json:"path"`
+	Path    string    `json:"path" wire:"exact"`
 	Copies  []uint64  `json:"copies"` // as of session.Entry
 }
 

@@ -68,7 +68,7 @@ type Response struct {
 	Sessions     []Session
 	Total        int                // sessions before the limit
 	TotalIsExact bool               // false when a search stopped at the limit
-	DidYouMean   string             // as in search.Response, like the next two
+	DidYouMean   string             `wire:"say"` // as in search.Response, like the next two
 	Words        []search.WordCount // only for a request with a text
 	Removed      []search.Removed
 	search.About
@@ -80,7 +80,7 @@ type Response struct {
 // request had a text.
 type Session struct {
 	search.SessionHit
-	ParentPath string      // of the parent, when it is indexed
+	ParentPath string      `wire:"session"` // of the parent, when it is indexed
 	Subagents  int         // that work for it or for its subagents
 	Depth      int         // with Request.Forks: how many of its ancestors are in the list
 	Hit        *search.Hit // the best hit
@@ -339,7 +339,7 @@ func (s *Session) Row(searched bool) Row {
 // Facet is a useful value of a field of the query language.
 type Facet struct {
 	Field string
-	Value string
+	Value string `wire:"exact"`
 	Count int    // how many of Unit have it; 0: not counted
 	Unit  string // "session" or "part"
 }

@@ -181,7 +181,7 @@ type Index interface {
 
 // Relatives are a session, its forks and ancestors, and other files of it.
 type Relatives struct {
-	Path  string   // of the session
+	Path  string   `wire:"exact"` // of the session
 	Known []uint64 // identities of relatives, which may be in several indexes: see session.Summary
 }
 
@@ -217,8 +217,8 @@ type Compared struct {
 
 // Known is what is known of a session that was found.
 type Known struct {
-	SessionPath string
-	ParentPath  string `json:",omitempty"`
+	SessionPath string `wire:"session"`
+	ParentPath  string `json:",omitempty" wire:"session"`
 	Same        bool   `json:",omitempty"` // it consists mostly of entries of the session it is compared with
 }
 

@@ -29,7 +29,7 @@ import (
 type Options struct {
 	Version string        // of this program
 	Schema  int           // of its index
-	Wait    time.Duration // for the beginning of an answer
+	Wait    time.Duration // for an answer, and for each part of it
 	Zone    string        // in which days begin
 	Now     func() time.Time
 	Flags   []string // of the command on the host
@@ -56,7 +56,7 @@ type Client struct {
 	conn *connection // nil before the first question
 }
 
-var _ Answerer = (*Client)(nil)
+var _ remote.Answers = (*Client)(nil)
 
 func NewClient(h Host, o Options) *Client { return &Client{Host: h, options: o} }
 
@@ -77,21 +77,20 @@ func (c *Client) Version() string {
 	if c.conn == nil {
 		return ""
 	}
-	return terminal.Clip(terminal.Clean(c.conn.greeting.Version), maxReason)
+	return said(c.conn.greeting.Version)
 }
 
 // connection is a pigrep that runs on the host.
 type connection struct {
 	command  *exec.Cmd
 	stdin    io.WriteCloser
+	lines    chan []byte // to be written to stdin
 	stderr   *tail
 	greeted  chan struct{} // closed when the host has said its greeting, or failed
 	ended    chan struct{} // closed when the program that reaches the host has ended
 	started  time.Time
 	greeting Greeting
 	spoke    bool // it has greeted
-
-	writing sync.Mutex // guards stdin
 
 	mu     sync.Mutex // guards the fields below
 	next   int
@@ -115,7 +114,7 @@ func (c *Client) connect() (*connection, error) {
 	pigrep := fmt.Sprint("pigrep ", Command, " --protocol ", Protocol, " ", strings.Join(c.options.Flags, " "))
 	argv, first := c.command(strings.TrimSpace(pigrep), max(1, int(c.options.Wait.Seconds())))
 	n := &connection{
-		command: exec.Command(argv[0], argv[1:]...), stderr: &tail{}, greeted: make(chan struct{}), ended: make(chan struct{}), asked: make(map[int]*pending), started: c.options.Now(),
+		command: exec.Command(argv[0], argv[1:]...), lines: make(chan []byte, 1), stderr: &tail{}, greeted: make(chan struct{}), ended: make(chan struct{}), asked: make(map[int]*pending), started: c.options.Now(),
 	}
 	n.command.Env, n.command.Stderr, n.command.WaitDelay = c.options.Environ, n.stderr, time.Second
 	var err error
@@ -130,8 +129,9 @@ func (c *Client) connect() (*connection, error) {
 		return nil, c.problem(argv[0]+" cannot be started: "+err.Error(), "install "+argv[0])
 	}
 	if first != "" {
-		_, _ = io.WriteString(n.stdin, first) // what cannot be written to has no greeting
+		n.lines <- []byte(first)
 	}
+	go n.write()
 	go n.read(stdout)
 	c.conn = n
 	return n, nil
@@ -221,8 +221,6 @@ func (n *connection) err() error {
 // close ends the connection. The host ends when its stdin does; a program that reaches it and
 // does not end by itself is killed.
 func (n *connection) close() {
-	n.writing.Lock()
-	defer n.writing.Unlock()
 	_ = n.stdin.Close()
 	time.AfterFunc(time.Second, func() {
 		select {
@@ -233,30 +231,42 @@ func (n *connection) close() {
 	})
 }
 
-func (n *connection) send(m *message) error {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return err
+// write writes lines until the connection ends. Nobody waits for a host that does not read.
+func (n *connection) write() {
+	for {
+		select {
+		case line := <-n.lines:
+			if _, err := n.stdin.Write(line); err != nil {
+				return // what cannot be written to says so in its answer
+			}
+		case <-n.ended:
+			return
+		}
 	}
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	_, err = n.stdin.Write(append(line, '\n'))
-	return err
 }
 
-// begin sends a question and returns where its replies arrive.
-func (n *connection) begin(ctx context.Context, m *message) (*pending, error) {
-	p := &pending{make(chan reply, 8), ctx.Done()}
+// cancel tells the host that nobody waits for an answer any more, unless it does not read.
+func (n *connection) cancel(id int) {
+	select {
+	case n.lines <- fmt.Appendf(nil, `{"cancel":%d}`+"\n", id):
+	default:
+	}
+}
+
+// begin returns where the replies to a question arrive, and the question as a line.
+func (n *connection) begin(ctx context.Context, m *message) (p *pending, line []byte, err error) {
+	p = &pending{make(chan reply), ctx.Done()}
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.failed != nil {
-		n.mu.Unlock()
-		return nil, n.failed
+		return nil, nil, n.failed
 	}
 	n.next++
 	m.ID = n.next
-	n.asked[m.ID] = p
-	n.mu.Unlock()
-	return p, n.send(m)
+	if line, err = json.Marshal(m); err == nil {
+		n.asked[m.ID] = p
+	}
+	return p, append(line, '\n'), err
 }
 
 func (n *connection) end(id int) {
@@ -268,7 +278,8 @@ func (n *connection) end(id int) {
 // goesOn is the key of contexts of questions that go on with the one before.
 type goesOn struct{}
 
-// ask asks a question, passes its parts to part, and decodes the answer.
+// ask asks a question, passes its parts to part, and decodes the answer. It waits for Wait until the
+// answer or its first part is there, and as long for each further one.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -286,54 +297,68 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 		return err
 	}
 	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Goes: ctx.Value(goesOn{}) != nil, Request: data}
-	p, err := n.begin(ctx, m)
+	p, line, err := n.begin(ctx, m)
 	if err != nil {
 		return c.lost(n)
 	}
 	defer n.end(m.ID)
+	some, to := false, n.lines
 	for {
 		select {
+		case to <- line:
+			to, line = nil, nil
 		case r, ok := <-p.replies:
 			switch {
 			case !ok:
 				return c.lost(n)
 			case r.Error != nil:
-				e := r.Error
-				e.Code, e.Message, e.Hint = terminal.Clean(e.Code), terminal.Clip(terminal.Clean(e.Message), maxReason), terminal.Clip(terminal.Clean(e.Hint), maxReason)
-				return e
+				return c.says(r.Error)
 			case r.Answer != nil:
-				if err := decode(r.Answer, r.Beside, answer); err != nil {
-					return c.garbage(err)
-				}
-				return nil
+				_, err := decode(r.Answer, r.Beside, answer, maxAnswer)
+				return c.refused(err)
 			case r.Part == nil || part == nil:
-				return c.garbage(errGarbage)
+				return c.refused(errGarbage)
 			}
-			late.Stop()
 			if err := part(&r); err != nil {
-				_ = n.send(&message{Cancel: m.ID})
+				n.cancel(m.ID)
 				return err
 			}
+			some = true
+			late.Reset(c.options.Wait)
 		case <-late.C:
-			_ = n.send(&message{Cancel: m.ID})
-			return c.slow()
+			n.cancel(m.ID)
+			return c.slow(some)
 		case <-ctx.Done():
-			_ = n.send(&message{Cancel: m.ID})
+			n.cancel(m.ID)
 			return ctx.Err()
 		}
 	}
 }
 
-// parts asks a question with parts.
-func parts[Part, Res any](ctx context.Context, c *Client, question string, req any, visit func(*Part) error) (*Res, error) {
+// says returns the error that a host has answered with. Its hint is no hint of pigrep.
+func (c *Client) says(e *remote.Error) error {
+	text := c.Host.Name + " says: " + said(e.Message)
+	if hint := said(e.Hint); hint != "" {
+		text += fmt.Sprintf(" (and %q)", hint)
+	}
+	code := e.Code
+	if !boxForm().MatchString(code) {
+		code = "io"
+	}
+	return &remote.Error{Code: said(code), Message: text}
+}
+
+// parts asks a question with parts. size of a part is about how much memory it takes.
+func parts[Part, Res any](ctx context.Context, c *Client, question string, req any, visit func(part *Part, size int64) error) (*Res, error) {
 	res := new(Res)
 	err := c.ask(ctx, question, req, func(r *reply) error {
 		part := new(Part)
-		if err := decode(r.Part, r.Beside, part); err != nil {
-			return c.garbage(err)
+		size, err := decode(r.Part, r.Beside, part, maxAnswer)
+		if err != nil {
+			return c.refused(err)
 		}
 		c.adopt(part)
-		return visit(part)
+		return visit(part, size)
 	}, res)
 	if err != nil {
 		return nil, err
@@ -374,10 +399,10 @@ func (c *Client) there(path string) string {
 // calls keeps the rows of a list of calls until they are visited.
 func (c *Client) calls(ctx context.Context, req any) (*audit.CallList, error) {
 	var rows []*audit.CallRow
-	size := 0
-	list, err := parts[audit.CallRow, audit.CallList](ctx, c, remote.Calls.Name, req, func(row *audit.CallRow) error {
-		if size += len(row.Arguments) + 512; size > maxAnswer {
-			return remote.ErrTooMuch
+	left := int64(maxAnswer)
+	list, err := parts[audit.CallRow, audit.CallList](ctx, c, remote.Calls.Name, req, func(row *audit.CallRow, size int64) error {
+		if left -= size; left < 0 {
+			return c.refused(remote.ErrTooMuch)
 		}
 		rows = append(rows, row)
 		return nil
@@ -397,7 +422,7 @@ func (c *Client) calls(ctx context.Context, req any) (*audit.CallList, error) {
 }
 
 func (c *Client) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	return parts[grep.Match, remote.Grepped](ctx, c, askGrep, req, visit)
+	return parts[grep.Match, remote.Grepped](ctx, c, askGrep, req, func(m *grep.Match, _ int64) error { return visit(m) })
 }
 
 // awaitGreeting waits for the greeting and checks it. It waits until Wait after the connection
@@ -409,7 +434,7 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 		select {
 		case <-n.greeted:
 		case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)):
-			return c.slow()
+			return c.slow(false)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -429,17 +454,22 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	return nil
 }
 
-// maxReason is how many columns of what a host says are repeated.
-const maxReason = 300
-
-func (c *Client) slow() error {
+// slow says that nothing came in time, or nothing more after some of an answer.
+func (c *Client) slow(some bool) error {
 	// What it still sends is dropped, and the connection stays: the next answer may be in time.
-	return c.problem(fmt.Sprintf("no answer in %v", c.options.Wait), "wait longer: --wait 30s")
+	return c.problem(fmt.Sprintf("no %s in %v", human.When(some, "more ")+"answer", c.options.Wait), "wait longer: --wait 30s")
 }
 
-func (c *Client) garbage(err error) error {
+// refused says why an answer is not taken, and ends the connection; nil without an error.
+func (c *Client) refused(err error) error {
+	if err == nil {
+		return nil
+	}
 	c.Close()
-	return c.problem(terminal.Clip(terminal.Clean(err.Error()), maxReason), "is pigrep there the same as here? `pigrep hosts --check` looks")
+	if errors.Is(err, remote.ErrTooMuch) {
+		return c.problem(fmt.Sprintf("its answer takes more than %d MB of memory", maxAnswer>>20), "narrow it: --since, --project, -n, or ask on that machine")
+	}
+	return c.problem(said(err.Error()), "is pigrep there the same as here? `pigrep hosts --check` looks")
 }
 
 // lost says why the connection has ended.
@@ -515,11 +545,7 @@ type SessionRequest struct {
 // lines.
 type Piece struct {
 	Summary *session.Summary `json:",omitempty"`
-	Lines   string           `json:",omitempty" redact:"-"` // each was masked as JSON
-}
-
-func (c *Client) Session(ctx context.Context, req SessionRequest, visit func(*Piece) error) (*remote.Coverage, error) {
-	return parts[Piece, remote.Coverage](ctx, c, askSession, req, visit)
+	Lines   string           `json:",omitempty" redact:"-" wire:"exact"` // each was masked as JSON
 }
 
 // Source returns the host as a source of whole sessions.
@@ -552,29 +578,30 @@ func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*re
 		return remote.Coverage{}, errQuestion
 	}
 	var now *remote.Session
-	var text strings.Builder
+	left := int64(maxText)
 	done := func() error {
 		if now == nil {
 			return nil
 		}
-		if now.Text = []byte(text.String()); req.Brief {
+		if req.Brief {
 			now.Text = nil
 		}
-		text = strings.Builder{}
 		return visit(now)
 	}
-	got, err := c.Session(ctx, req, func(p *Piece) error {
+	got, err := parts[Piece, remote.Coverage](ctx, c.Client, askSession, req, func(p *Piece, size int64) error {
+		if left -= size; left < 0 {
+			return c.problem(fmt.Sprintf("what it sends of sessions has more than %d MB", maxText>>20), "ask on that machine")
+		}
 		if p.Summary != nil {
 			if err := done(); err != nil {
 				return err
 			}
-			now = &remote.Session{Host: c.Host.Name, Path: p.Summary.Path, Summary: *p.Summary}
+			now = &remote.Session{Host: c.Host.Name, Path: p.Summary.Path, Summary: *p.Summary, Text: []byte{}}
 			now.Summary.Path = remote.Name(now.Host, now.Path)
 		}
-		if text.Len()+len(p.Lines) > maxSession {
-			return fmt.Errorf("%w: a session of more than %d MB", remote.ErrTooMuch, maxSession>>20)
+		if now != nil {
+			now.Text = append(now.Text, p.Lines...)
 		}
-		text.WriteString(p.Lines)
 		return nil
 	})
 	if err == nil {
@@ -603,10 +630,10 @@ type ResumeAnswer struct {
 	EntryID   string
 	Branch    string
 	InContext *bool
-	Dir       string
-	Argv      []string
+	Dir       string   `wire:"exact"`
+	Argv      []string `wire:"exact"`
 	Fork      bool
-	Warnings  []string
+	Warnings  []string `wire:"say"`
 }
 
 // Resume asks all hosts how the session is resumed that a request names. Those that do not have

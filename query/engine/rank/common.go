@@ -17,7 +17,7 @@ type Copied struct {
 // of each other: one of them counts, as of duplicates in one index.
 type Common struct {
 	Started time.Time   `json:"started,omitzero"` // as the header of the session says
-	Path    string      `json:"path"`
+	Path    string      `json:"path" wire:"exact"`
 	Hits    []CommonHit `json:"hits"`
 }
 

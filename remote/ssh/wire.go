@@ -1,0 +1,377 @@
+package ssh
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/search"
+	"pigrep/remote"
+)
+
+// What a host sends is made safe by its type: a text loses its control codes and line ends, and a
+// number below zero becomes zero, unless the tag wire of its field says otherwise.
+const (
+	asSaid    = "say"     // a sentence of pigrep, which is not long
+	asLines   = "lines"   // a text that keeps its line ends
+	asExact   = "exact"   // a text that is compared, or that other fields have places in; who shows it cleans it
+	asSession = "session" // the path of a session of the host, which is called HOST:PATH here
+	asName    = "name"    // what commands there accept as the name of the session beside it
+	asHost    = "host"    // what this machine calls the host
+	asSigned  = "signed"  // a number that may be negative
+)
+
+// Walk visits the exported fields of all structs in a value, in one order for equal values.
+func Walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructField, value reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			Walk(v.Elem(), visit)
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Pointer {
+			for i := range v.Len() {
+				Walk(v.Index(i), visit)
+			}
+		}
+	case reflect.Struct:
+		fields := fieldsOf(v.Type())
+		for i := range fields {
+			f := v.Field(fields[i].Index[0])
+			visit(v, &fields[i], f)
+			Walk(f, visit)
+		}
+	}
+}
+
+// known has what fieldsOf has returned, by type: a long answer has few types.
+var known sync.Map
+
+// fieldsOf returns the exported fields of a struct; none of a time.
+func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
+	if list, ok := known.Load(t); ok {
+		return list.([]reflect.StructField)
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && t != reflect.TypeFor[time.Time]() {
+			fields = append(fields, f)
+		}
+	}
+	known.Store(t, fields)
+	return fields
+}
+
+// unwritten are the values that the JSON of an answer leaves out, but that printing it takes,
+// such as titles. They travel beside the answer, in the order of Walk.
+func unwritten(answer any) (values []any) {
+	eachUnwritten(answer, func(v reflect.Value) { values = append(values, v.Interface()) })
+	return values
+}
+
+// restore undoes unwritten. What does not fit is left out.
+func restore(answer any, values []any) {
+	eachUnwritten(answer, func(v reflect.Value) {
+		if len(values) == 0 {
+			return
+		}
+		if x := reflect.ValueOf(values[0]); x.IsValid() && x.Type() == v.Type() {
+			v.Set(x)
+		}
+		values = values[1:]
+	})
+}
+
+func eachUnwritten(answer any, visit func(reflect.Value)) {
+	Walk(reflect.ValueOf(answer), func(_ reflect.Value, f *reflect.StructField, v reflect.Value) {
+		if f.Tag.Get("json") == "-" && (v.Kind() == reflect.String || v.Kind() == reflect.Bool) {
+			visit(v)
+		}
+	})
+}
+
+// decode decodes what a host has sent, makes it safe to use, and returns about how much memory it
+// takes, which is at most a limit.
+func decode(data, beside json.RawMessage, v any, limit int64) (size int64, err error) {
+	var unwritten []any
+	size = int64(len(data)+len(beside)) + cost(data, reflect.TypeOf(v), limit) + cost(beside, reflect.TypeOf(unwritten), limit)
+	if size > limit {
+		return size, remote.ErrTooMuch
+	}
+	if json.Unmarshal(data, v) != nil || len(beside) > 0 && json.Unmarshal(beside, &unwritten) != nil {
+		return size, errGarbage
+	}
+	restore(v, unwritten)
+	purify(reflect.ValueOf(v), reflect.Value{}, "")
+	return size, nil
+}
+
+// purify makes a value of a host safe to use, as the tag of its field says. of is the struct that it
+// is in.
+func purify(v, of reflect.Value, as string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(pure(v.String(), as))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if v.Int() < 0 && as != asSigned {
+			v.SetInt(0)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			purify(v.Elem(), of, as)
+		}
+	case reflect.Interface:
+		v.SetZero()
+	case reflect.Slice, reflect.Array:
+		if v.Type() == reflect.TypeFor[[][2]int]() {
+			if text := beside(of, asExact); !text.IsValid() || !inOrder(v.Interface().([][2]int), len(text.String())) {
+				v.SetZero()
+			}
+			return
+		}
+		for i := range v.Len() {
+			purify(v.Index(i), of, as)
+		}
+	case reflect.Map:
+		pure := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, e := range v.Seq2() {
+			key, value := reflect.New(k.Type()).Elem(), reflect.New(e.Type()).Elem()
+			key.Set(k)
+			value.Set(e)
+			purify(key, of, as)
+			purify(value, of, as)
+			pure.SetMapIndex(key, value)
+		}
+		if !v.IsNil() {
+			v.Set(pure)
+		}
+	case reflect.Struct:
+		fields := fieldsOf(v.Type())
+		for i := range fields {
+			purify(v.Field(fields[i].Index[0]), v, fields[i].Tag.Get("wire"))
+		}
+	}
+}
+
+// beside returns the field of a struct with a tag; the zero Value if there is none.
+func beside(of reflect.Value, as string) (v reflect.Value) {
+	if of.IsValid() {
+		for _, f := range fieldsOf(of.Type()) {
+			if f.Tag.Get("wire") == as {
+				return of.Field(f.Index[0])
+			}
+		}
+	}
+	return v
+}
+
+// pure returns a text as its tag says. One without anything hidden keeps its spaces: it may be a path.
+func pure(s, as string) string {
+	switch as {
+	case asExact, asSession:
+		return s
+	case asLines:
+		return terminal.CleanLines(s)
+	case asSaid, asName:
+		return said(s)
+	}
+	if strings.IndexFunc(s, terminal.Hidden) < 0 {
+		return s
+	}
+	return terminal.Clean(s)
+}
+
+// maxReason is how many columns of what a host says are repeated.
+const maxReason = 300
+
+// said returns a sentence of a host as one line that is not long.
+func said(s string) string { return terminal.Clip(terminal.Clean(s), maxReason) }
+
+// inOrder reports whether spans are places in a text of this length, ascending and disjoint.
+func inOrder(spans [][2]int, length int) bool {
+	end := 0
+	for _, s := range spans {
+		if s[0] < end || s[1] < s[0] || s[1] > length {
+			return false
+		}
+		end = s[1]
+	}
+	return true
+}
+
+// adopt says in an answer of a host which host that is: its sessions are called by it, and
+// resumed on it.
+func (c *Client) adopt(answer any) {
+	h := &c.Host
+	Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
+		switch f.Tag.Get("wire") {
+		case asHost:
+			v.SetString(h.Name)
+		case asName:
+			if path := beside(of, asSession); path.IsValid() && v.String() != "" {
+				if session.IsPath(v.String()) { // of that host
+					v.SetString(path.String())
+				}
+				c.names.Store(path.String(), v.String())
+			}
+		case asSession:
+			if v.String() != "" {
+				v.SetString(remote.Name(h.Name, v.String()))
+			}
+		}
+		if r, ok := v.Interface().(*search.Resume); ok && r != nil {
+			if r.Argv, r.Dir = h.Interactive(r.Dir, r.Argv), ""; r.Argv == nil {
+				v.SetZero()
+			}
+		}
+	})
+}
+
+// cost returns about how much memory JSON takes as a value of a type, beside its text; as soon as it
+// is more than a limit, something above that. Few bytes of JSON can become large values.
+func cost(data json.RawMessage, t reflect.Type, limit int64) int64 {
+	c := &counting{data: data, limit: limit}
+	c.value(t)
+	return c.size
+}
+
+// counting goes through JSON. What is wrong with that is left to json.Unmarshal.
+type counting struct {
+	data        []byte
+	at          int
+	size, limit int64
+}
+
+// next returns the next character that is not white space; 0 at the end, or beyond the limit.
+func (c *counting) next() byte {
+	for ; c.at < len(c.data) && c.size <= c.limit; c.at++ {
+		if b := c.data[c.at]; b != ' ' && b != '\t' && b != '\n' && b != '\r' {
+			return b
+		}
+	}
+	return 0
+}
+
+// text passes a string, and returns it with its quotes.
+func (c *counting) text() []byte {
+	begin := c.at
+	for c.at++; c.at < len(c.data) && c.data[c.at] != '"'; c.at++ {
+		if c.data[c.at] == '\\' {
+			c.at++
+		}
+	}
+	c.at = min(c.at+1, len(c.data))
+	return c.data[begin:c.at]
+}
+
+// anyKind is the type of what is decoded without a type: a value in an interface.
+var anyKind = reflect.TypeFor[any]()
+
+// value passes a value. A slice takes up to three times the memory of its elements while it grows.
+func (c *counting) value(t reflect.Type) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+		c.size += int64(t.Size())
+	}
+	if t == anyKind {
+		c.size += 16
+	}
+	switch c.next() {
+	case '"':
+		c.text()
+	case '[':
+		var elem reflect.Type
+		if t == anyKind {
+			elem = t
+		} else if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+			elem = t.Elem()
+		}
+		for c.at++; ; c.at++ {
+			if b := c.next(); b == ']' || b == 0 {
+				c.at++
+				return
+			}
+			if elem != nil {
+				c.size += 3 * int64(elem.Size())
+			}
+			c.value(elem)
+			if c.next() != ',' {
+				c.at++
+				return
+			}
+		}
+	case '{':
+		for c.at++; ; c.at++ {
+			if c.next() != '"' {
+				c.at++
+				return
+			}
+			key := c.text()
+			if c.next() != ':' {
+				return
+			}
+			c.at++
+			c.value(c.member(t, key))
+			if c.next() != ',' {
+				c.at++
+				return
+			}
+		}
+	case 0:
+	default: // a number or a word
+		for c.at < len(c.data) && !strings.ContainsRune(",]} \t\r\n", rune(c.data[c.at])) {
+			c.at++
+		}
+	}
+}
+
+// member returns the type of a member of an object; nil if that is not decoded.
+func (c *counting) member(t reflect.Type, key []byte) reflect.Type {
+	switch {
+	case t == anyKind:
+		c.size += 64
+		return t
+	case t != nil && t.Kind() == reflect.Map:
+		c.size += 6 * int64(t.Key().Size()+t.Elem().Size()+8) // it is copied, too
+		return t.Elem()
+	case t == nil || t.Kind() != reflect.Struct:
+		return nil
+	}
+	members := membersOf(t)
+	if of, ok := members[string(key[1:len(key)-1])]; ok {
+		return of
+	}
+	var name string
+	_ = json.Unmarshal(key, &name)
+	for is, of := range members {
+		if strings.EqualFold(is, name) { // as json.Unmarshal does
+			return of
+		}
+	}
+	return nil
+}
+
+var members sync.Map
+
+// membersOf returns the types of the members of a struct in JSON, by their names.
+func membersOf(t reflect.Type) map[string]reflect.Type {
+	if of, ok := members.Load(t); ok {
+		return of.(map[string]reflect.Type)
+	}
+	of := make(map[string]reflect.Type)
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported() || f.Anonymous && name == "":
+		case name != "":
+			of[name] = f.Type
+		default:
+			of[f.Name] = f.Type
+		}
+	}
+	members.Store(t, of)
+	return of
+}
