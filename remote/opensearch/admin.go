@@ -232,7 +232,7 @@ func (a *Archive) deleteFrom(ctx context.Context, index string, query object, ro
 		switch {
 		case len(answer.Failures) > 0:
 			e := answer.Failures[0].Cause
-			return a.wrap(ctx, &StatusError{Type: e.Type, Reason: e.Reason})
+			return a.wrap(ctx, &StatusError{Type: said(e.Type), Reason: said(e.Reason)})
 		case answer.Conflicts == 0:
 			return nil
 		case try == usualTries:

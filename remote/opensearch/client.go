@@ -26,9 +26,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
+
+	"pigrep/internal/jsonsize"
+	"pigrep/internal/terminal"
 )
 
 // Config says where an archive is, and who asks.
@@ -41,6 +45,7 @@ type Config struct {
 	InsecureHTTP bool                                  // a password and texts may go over plain http to another machine
 	Prefix       string                                // of the names of its indices; "" for DefaultPrefix
 	Trust        string                                // the command that names another CA, for who shows an ArchiveError
+	Wait         time.Duration                         // for the answer to a request; 0 for as long as managing an archive may take
 }
 
 // DefaultPrefix is what the names of indices begin with.
@@ -52,7 +57,8 @@ type Archive struct {
 	base   *url.URL
 	http   *http.Client
 	pause  time.Duration
-	places int // mostPlaces
+	places int           // mostPlaces
+	large  chan struct{} // is full while an answer is read that is large: one at a time
 
 	mu     sync.Mutex // guards secret
 	secret string     // the password, once it is known
@@ -65,6 +71,7 @@ var (
 	ErrCut        = errors.New("the answer was cut off")
 	ErrNoTemplate = errors.New("the archive is not set up")
 	ErrOther      = errors.New("the archive was set up by another version")
+	ErrSilent     = errors.New("no answer")
 )
 
 // An ArchiveError is an error of the archive with a name.
@@ -96,9 +103,11 @@ func (e *StatusError) Error() string {
 
 // Limits of an answer, which may be anything.
 const (
-	mostAnswer  = 256 << 20
-	mostValues  = 2 << 20 // many times what a page has
-	mostMessage = 300
+	mostAnswer  = 64 << 20 // bytes
+	mostMemory  = 96 << 20 // bytes of what it becomes, with its text
+	fromLarge   = 2 << 20  // bytes of an answer that is large
+	mostMessage = 300      // columns of what it says
+	longestWork = 10 * time.Minute
 	usualTries  = 4
 	firstPause  = 250 * time.Millisecond
 	longestWait = 15 * time.Second
@@ -109,7 +118,9 @@ func Open(c Config) (*Archive, error) {
 	base, err := url.Parse(c.URL)
 	switch {
 	case strings.Contains(c.URL, "@"): // it is not repeated: it may have a password
-		return nil, errors.New("the address has a user name or password")
+		return nil, errors.New("the address has a user name or password: --user and --password-command say them")
+	case strings.ContainsAny(c.URL, "?#"):
+		return nil, errors.New("the address has a query or a fragment, which an archive does not take: leave out what follows ? or #")
 	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
 		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
 	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):
@@ -125,7 +136,7 @@ func Open(c Config) (*Archive, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	return &Archive{config: c, base: base, pause: firstPause, places: mostPlaces, http: &http.Client{
+	return &Archive{config: c, base: base, pause: firstPause, places: mostPlaces, large: make(chan struct{}, 1), http: &http.Client{
 		Transport: transport,
 		// A redirect would take the password elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -151,14 +162,24 @@ func (a *Archive) call(ctx context.Context, method, path string, body, out any) 
 			return err
 		}
 	}
+	if _, err := a.password(ctx); err != nil { // the user may take a while to answer
+		return a.wrap(ctx, err)
+	}
+	within := cmp.Or(a.config.Wait, longestWork)
+	asking, stop := context.WithTimeoutCause(ctx, within, fmt.Errorf("%w in %v", ErrSilent, within))
+	defer stop()
 	for try := 1; ; try++ {
-		err := a.once(ctx, method, path, data, out)
-		if err == nil || try == usualTries || !isTransient(err) {
-			return a.wrap(ctx, err)
+		err := a.once(asking, method, path, data, out)
+		if err == nil {
+			return nil
 		}
-		if err := a.wait(ctx, try); err != nil {
-			return err
+		if try < usualTries && isTransient(err) && a.wait(asking, try) == nil {
+			continue
 		}
+		if asking.Err() != nil {
+			err = context.Cause(asking)
+		}
+		return a.wrap(ctx, err)
 	}
 }
 
@@ -221,10 +242,13 @@ func (a *Archive) once(ctx context.Context, method, path string, data []byte, ou
 		return err
 	}
 	defer resp.Body.Close()
-	return decode(resp, out)
+	return a.decode(ctx, resp, out)
 }
 
 func (a *Archive) password(ctx context.Context) (string, error) {
+	if a.config.User == "" {
+		return "", nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.secret == "" && a.config.Password != nil {
@@ -236,8 +260,26 @@ func (a *Archive) password(ctx context.Context) (string, error) {
 	return a.secret, nil
 }
 
+// read reads an answer. While it is large, release must be called when it is decoded.
+func (a *Archive) read(ctx context.Context, from io.Reader) (data []byte, release func(), err error) {
+	release = func() {}
+	data, err = io.ReadAll(io.LimitReader(from, fromLarge))
+	if err != nil || len(data) < fromLarge {
+		return data, release, err
+	}
+	select {
+	case a.large <- struct{}{}:
+		release = func() { <-a.large }
+	case <-ctx.Done():
+		return nil, release, ctx.Err()
+	}
+	rest := bytes.NewBuffer(data)
+	_, err = rest.ReadFrom(io.LimitReader(from, mostAnswer+1-fromLarge))
+	return rest.Bytes(), release, err
+}
+
 // decode reads an answer. What is not JSON comes from something else.
-func decode(resp *http.Response, out any) error {
+func (a *Archive) decode(ctx context.Context, resp *http.Response, out any) error {
 	if resp.Request.Method == http.MethodHead {
 		return statusOf(resp, nil)
 	}
@@ -247,9 +289,10 @@ func decode(resp *http.Response, out any) error {
 		if err := statusOf(resp, text); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: it is %q", ErrNotEngine, cmp.Or(resp.Header.Get("Content-Type"), "of no type"))
+		return fmt.Errorf("%w: it is %q", ErrNotEngine, cmp.Or(said(resp.Header.Get("Content-Type")), "of no type"))
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	data, release, err := a.read(ctx, resp.Body)
+	defer release()
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: %v", ErrCut, err)
@@ -257,8 +300,8 @@ func decode(resp *http.Response, out any) error {
 		return err
 	case len(data) > mostAnswer:
 		return fmt.Errorf("%w: it is longer than %d MB", ErrNotEngine, mostAnswer>>20)
-	case values(data) > mostValues:
-		return fmt.Errorf("%w: it has more than %d values", ErrNotEngine, mostValues)
+	case int64(len(data))+jsonsize.Of(data, reflect.TypeOf(out), mostMemory) > mostMemory:
+		return fmt.Errorf("%w: it takes more than %d MB of memory", ErrNotEngine, mostMemory>>20)
 	case out == nil:
 		out = &struct{}{}
 	}
@@ -270,7 +313,7 @@ func decode(resp *http.Response, out any) error {
 		return fmt.Errorf("%w: %v", ErrCut, err)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %v", ErrNotEngine, err)
+		return fmt.Errorf("%w: %s", ErrNotEngine, said(err.Error()))
 	}
 	return nil
 }
@@ -280,22 +323,8 @@ func isForm(err error) bool {
 	return ok
 }
 
-// values returns how many values JSON has, about. Many small ones take much more memory than their text.
-func values(data []byte) (n int) {
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case ',', '[', '{':
-			n++
-		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		}
-	}
-	return n
-}
+// said returns what an engine says as one line that is not long.
+func said(text string) string { return terminal.Clip(terminal.Clean(text), mostMessage) }
 
 // statusOf returns the error of a status; nil if it is a success.
 func statusOf(resp *http.Response, text []byte) error {
@@ -303,15 +332,12 @@ func statusOf(resp *http.Response, text []byte) error {
 		return nil
 	}
 	e := &StatusError{Status: resp.StatusCode}
-	var said struct {
+	var answer struct {
 		Error json.RawMessage `json:"error"`
 	}
 	var detail struct{ Type, Reason string }
-	if json.Unmarshal(text, &said) == nil && json.Unmarshal(said.Error, &detail) == nil {
-		e.Type, e.Reason = detail.Type, detail.Reason
-	}
-	if len(e.Reason) > mostMessage {
-		e.Reason = strings.ToValidUTF8(e.Reason[:mostMessage], "") + "…"
+	if json.Unmarshal(text, &answer) == nil && json.Unmarshal(answer.Error, &detail) == nil {
+		e.Type, e.Reason = said(detail.Type), said(detail.Reason)
 	}
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -32,6 +33,7 @@ const (
 
 	mostPlaces = 200_000 // of lines that are looked for, and
 	mostStates = 100_000 // summaries that are: an answer has no room for more
+	mostFiles  = 500_000 // whose keys are
 
 	exactFiles = 1000 // up to which the engine counts files exactly: more takes memory in every shard
 )
@@ -109,15 +111,22 @@ func find[T any](ctx context.Context, a *Archive, index, parameters string, body
 	if err == nil && (answer.Shards.Failed > 0 || answer.TimedOut) {
 		e := &StatusError{Status: http.StatusServiceUnavailable, Reason: "not all shards answered"}
 		if f := answer.Shards.Failures; len(f) > 0 {
-			e.Type, e.Reason = f[0].Reason.Type, f[0].Reason.Reason
+			e.Type, e.Reason = said(f[0].Reason.Type), said(f[0].Reason.Reason)
 		}
 		err = a.wrap(ctx, e)
 	}
 	return answer, err
 }
 
+// mostPages is how many pages an answer may have, and repeated the error of one that does not come to
+// an end.
+const mostPages = 2000
+
+var errRepeated = fmt.Errorf("%w: it repeats a page", ErrNotEngine)
+
 // pages visits all that a search finds, page by page. Its body has a size and an order.
 func pages[T any](ctx context.Context, a *Archive, index, parameters string, body object, visit func(*hit[T]) error) error {
+	seen := make(map[string]bool, 1)
 	for {
 		page, err := find[T](ctx, a, index, parameters, body)
 		if err != nil {
@@ -132,7 +141,12 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 		if len(list) < body["size"].(int) {
 			return nil
 		}
-		body["search_after"] = list[len(list)-1].Sort
+		after := list[len(list)-1].Sort
+		if seen[string(after)] || len(seen) == mostPages {
+			return a.wrap(ctx, errRepeated)
+		}
+		seen[string(after)] = true
+		body["search_after"] = after
 	}
 }
 
@@ -326,6 +340,9 @@ func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, er
 		}
 		found := &answer.Aggregations.Files
 		for _, b := range found.Buckets {
+			if b.Key.File <= last(keys) || len(keys) == mostFiles {
+				return nil, a.wrap(ctx, errRepeated)
+			}
 			keys = append(keys, b.Key.File)
 		}
 		if len(found.Buckets) < pageSize || found.After == nil {

@@ -3,11 +3,13 @@ package opensearch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -140,7 +142,10 @@ func TestForgedRecord(t *testing.T) {
 // An answer of very many small values takes much more memory than its text: it is refused unread.
 // So is one that is nested deeper than any of the engine's.
 func TestHugeAnswers(t *testing.T) {
-	for _, text := range []string{`{"index_templates":[{}` + strings.Repeat(`,{}`, mostValues/2) + `]}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
+	for _, text := range []string{
+		`{"index_templates":[{}` + strings.Repeat(`,{}`, mostMemory/24/2) + `]}`, `{"Index_Templates":[` + strings.Repeat(`{},`, mostMemory/24/2) + `{}]}`,
+		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), `{"x":"` + strings.Repeat("x", mostAnswer) + `"}`,
+	} {
 		a := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, text)
@@ -149,8 +154,78 @@ func TestHugeAnswers(t *testing.T) {
 			t.Errorf("%.30s: %v", text, err)
 		}
 	}
-	if n := values([]byte(`{"a":["[,{\"",2],"b":{}}`)); n != 5 {
-		t.Errorf("%d values", n)
+}
+
+// However an engine stops talking, the question ends in time: before its answer, in the middle of it,
+// with bytes that come one by one, and with one that is to be asked again and again.
+func TestSilentEngines(t *testing.T) {
+	hang := func(r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // without it nobody notices that the client is gone
+		<-r.Context().Done()
+	}
+	for name, serve := range map[string]func(http.ResponseWriter, *http.Request){
+		"silent": func(_ http.ResponseWriter, r *http.Request) { hang(r) },
+		"stuck": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"index_templates":[`)
+			w.(http.Flusher).Flush()
+			hang(r)
+		},
+		"drip": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.Copy(io.Discard, r.Body)
+			for r.Context().Err() == nil {
+				if _, err := fmt.Fprint(w, " "); err != nil {
+					return
+				}
+				w.(http.Flusher).Flush()
+			}
+		},
+		"busy": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := answering(t, serve)
+			a.config.Wait, a.pause = 50*time.Millisecond, time.Hour
+			_, err := a.Sessions(t.Context(), &remote.Question{Text: "x", Wanted: 1, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
+			if !errors.Is(err, ErrSilent) && !errors.Is(err, ErrNotEngine) || !strings.HasPrefix(err.Error(), "archive team: ") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// An engine that repeats its pages, or makes up new ones for ever, is asked for some of them.
+func TestEndlessPages(t *testing.T) {
+	for name, last := range map[string]func(request int) string{
+		"one page":  func(int) string { return "1" },
+		"two pages": func(n int) string { return fmt.Sprint(n % 2) },
+		"endless":   func(n int) string { return fmt.Sprint(n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests := 0
+			a := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				requests++
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"hits":{"hits":[{"sort":[%s]}]},"aggregations":{"files":{"after_key":{"file":"x"},"buckets":[%s{"key":{"file":"%010s"}}]}}}`, last(requests), strings.Repeat(`{"key":{"file":"a"}},`, pageSize-1), last(requests))
+			})
+			err := pages(t.Context(), a, "x", "", object{"size": 1}, func(*hit[struct{}]) error { return nil })
+			if !errors.Is(err, ErrNotEngine) || requests > mostPages+1 {
+				t.Errorf("%d requests, %v", requests, err)
+			}
+			requests = 0
+			if _, err := a.allFiles(t.Context(), object{}); !errors.Is(err, ErrNotEngine) || requests > 3 {
+				t.Errorf("files: %d requests, %v", requests, err)
+			}
+		})
+	}
+}
+
+// An address is not taken if it has what may be a password, which no message repeats.
+func TestAddresses(t *testing.T) {
+	for _, address := range []string{"http://me:geheim@127.0.0.1/", "http://127.0.0.1/?pw=geheim", "http://127.0.0.1/#geheim", "http://127.0.0.1/?pw=geheim#x", "http://me:geheim@/", "ftp://127.0.0.1/?geheim"} {
+		if _, err := Open(Config{Name: "team", URL: address}); err == nil || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 

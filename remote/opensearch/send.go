@@ -188,6 +188,8 @@ func (p *pushing) post(ctx context.Context, items [][]byte) ([]bulkItem, error) 
 	var answer struct {
 		Items []map[string]bulkItem `json:"items"`
 	}
+	ctx, stop := context.WithTimeoutCause(ctx, longestWork, ErrSilent)
+	defer stop()
 	if err := p.archive.once(ctx, http.MethodPost, "_bulk", bytes.Join(items, nil), &answer); err != nil {
 		return nil, err
 	}
@@ -210,17 +212,17 @@ func (p *pushing) confirm(items [][]byte, answer []bulkItem) (left [][]byte, rej
 	defer p.mu.Unlock()
 	for i := range answer {
 		item := &answer[i]
-		said := &StatusError{item.Status, item.Error.Type, item.Error.Reason}
+		why := &StatusError{item.Status, said(item.Error.Type), said(item.Error.Reason)}
 		switch {
 		case item.Status < 300:
 		case item.Status == http.StatusConflict:
 			p.report.Newer++
 		case item.again():
 			p.report.Retried++
-			said.Status = http.StatusTooManyRequests
-			left, rejected = append(left, items[i]), said
+			why.Status = http.StatusTooManyRequests
+			left, rejected = append(left, items[i]), why
 		case item.Status == http.StatusForbidden, item.Status == http.StatusUnauthorized, item.Status == http.StatusNotFound:
-			return items, said
+			return items, why
 		default:
 			p.refuse(item, item.Error.Type+": "+item.Error.Reason)
 		}
@@ -235,5 +237,5 @@ func (p *pushing) refuse(item *bulkItem, reason string) {
 	}
 	key, _, _ := strings.Cut(item.ID, ":")
 	p.refused[key]++
-	p.report.Refused = append(p.report.Refused, Refusal{Document: item.ID, Reason: reason})
+	p.report.Refused = append(p.report.Refused, Refusal{Document: said(item.ID), Reason: said(reason)})
 }

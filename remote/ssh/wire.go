@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
+	"pigrep/internal/jsonsize"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
@@ -97,7 +99,7 @@ func eachUnwritten(answer any, visit func(reflect.Value)) {
 // takes, which is at most a limit.
 func decode(data, beside json.RawMessage, v any, limit int64) (size int64, err error) {
 	var unwritten []any
-	size = int64(len(data)+len(beside)) + cost(data, reflect.TypeOf(v), limit) + cost(beside, reflect.TypeOf(unwritten), limit)
+	size = int64(len(data)+len(beside)) + jsonsize.Of(data, reflect.TypeOf(v), limit) + jsonsize.Of(beside, reflect.TypeOf(unwritten), limit)
 	if size > limit {
 		return size, remote.ErrTooMuch
 	}
@@ -174,6 +176,14 @@ func pure(s, as string) string {
 	case asExact, asSession:
 		return s
 	case asLines:
+		if strings.IndexFunc(s, isBreak) >= 0 {
+			s = strings.Map(func(r rune) rune {
+				if isBreak(r) {
+					return '\n'
+				}
+				return r
+			}, s)
+		}
 		return terminal.CleanLines(s)
 	case asSaid, asName:
 		return said(s)
@@ -182,6 +192,11 @@ func pure(s, as string) string {
 		return s
 	}
 	return terminal.Clean(s)
+}
+
+// isBreak reports whether a character that is hidden separates words.
+func isBreak(r rune) bool {
+	return r > '\r' && unicode.IsSpace(r) && terminal.Hidden(r) || r == '\v' || r == '\f'
 }
 
 // maxReason is how many columns of what a host says are repeated.
@@ -228,150 +243,4 @@ func (c *Client) adopt(answer any) {
 			}
 		}
 	})
-}
-
-// cost returns about how much memory JSON takes as a value of a type, beside its text; as soon as it
-// is more than a limit, something above that. Few bytes of JSON can become large values.
-func cost(data json.RawMessage, t reflect.Type, limit int64) int64 {
-	c := &counting{data: data, limit: limit}
-	c.value(t)
-	return c.size
-}
-
-// counting goes through JSON. What is wrong with that is left to json.Unmarshal.
-type counting struct {
-	data        []byte
-	at          int
-	size, limit int64
-}
-
-// next returns the next character that is not white space; 0 at the end, or beyond the limit.
-func (c *counting) next() byte {
-	for ; c.at < len(c.data) && c.size <= c.limit; c.at++ {
-		if b := c.data[c.at]; b != ' ' && b != '\t' && b != '\n' && b != '\r' {
-			return b
-		}
-	}
-	return 0
-}
-
-// text passes a string, and returns it with its quotes.
-func (c *counting) text() []byte {
-	begin := c.at
-	for c.at++; c.at < len(c.data) && c.data[c.at] != '"'; c.at++ {
-		if c.data[c.at] == '\\' {
-			c.at++
-		}
-	}
-	c.at = min(c.at+1, len(c.data))
-	return c.data[begin:c.at]
-}
-
-// anyKind is the type of what is decoded without a type: a value in an interface.
-var anyKind = reflect.TypeFor[any]()
-
-// value passes a value. A slice takes up to three times the memory of its elements while it grows.
-func (c *counting) value(t reflect.Type) {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-		c.size += int64(t.Size())
-	}
-	if t == anyKind {
-		c.size += 16
-	}
-	switch c.next() {
-	case '"':
-		c.text()
-	case '[':
-		var elem reflect.Type
-		if t == anyKind {
-			elem = t
-		} else if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
-			elem = t.Elem()
-		}
-		for c.at++; ; c.at++ {
-			if b := c.next(); b == ']' || b == 0 {
-				c.at++
-				return
-			}
-			if elem != nil {
-				c.size += 3 * int64(elem.Size())
-			}
-			c.value(elem)
-			if c.next() != ',' {
-				c.at++
-				return
-			}
-		}
-	case '{':
-		for c.at++; ; c.at++ {
-			if c.next() != '"' {
-				c.at++
-				return
-			}
-			key := c.text()
-			if c.next() != ':' {
-				return
-			}
-			c.at++
-			c.value(c.member(t, key))
-			if c.next() != ',' {
-				c.at++
-				return
-			}
-		}
-	case 0:
-	default: // a number or a word
-		for c.at < len(c.data) && !strings.ContainsRune(",]} \t\r\n", rune(c.data[c.at])) {
-			c.at++
-		}
-	}
-}
-
-// member returns the type of a member of an object; nil if that is not decoded.
-func (c *counting) member(t reflect.Type, key []byte) reflect.Type {
-	switch {
-	case t == anyKind:
-		c.size += 64
-		return t
-	case t != nil && t.Kind() == reflect.Map:
-		c.size += 6 * int64(t.Key().Size()+t.Elem().Size()+8) // it is copied, too
-		return t.Elem()
-	case t == nil || t.Kind() != reflect.Struct:
-		return nil
-	}
-	members := membersOf(t)
-	if of, ok := members[string(key[1:len(key)-1])]; ok {
-		return of
-	}
-	var name string
-	_ = json.Unmarshal(key, &name)
-	for is, of := range members {
-		if strings.EqualFold(is, name) { // as json.Unmarshal does
-			return of
-		}
-	}
-	return nil
-}
-
-var members sync.Map
-
-// membersOf returns the types of the members of a struct in JSON, by their names.
-func membersOf(t reflect.Type) map[string]reflect.Type {
-	if of, ok := members.Load(t); ok {
-		return of.(map[string]reflect.Type)
-	}
-	of := make(map[string]reflect.Type)
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported() || f.Anonymous && name == "":
-		case name != "":
-			of[name] = f.Type
-		default:
-			of[f.Name] = f.Type
-		}
-	}
-	members.Store(t, of)
-	return of
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/internal/jsonsize"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/query/grep"
@@ -160,7 +161,7 @@ func crowds(of reflect.Type, before, after string, size int, visit func(path, da
 			visit(before, before+"{"+b.String()+`"":null}`+after)
 		}
 	case reflect.Struct:
-		for name, member := range membersOf(of) {
+		for name, member := range jsonsize.Members(of) {
 			if of != reflect.TypeFor[time.Time]() {
 				crowds(member, before+`{"`+name+`":`, "}"+after, size, visit)
 			}
