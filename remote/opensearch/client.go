@@ -143,6 +143,12 @@ func Open(c Config) (*Archive, error) {
 	}}, nil
 }
 
+// Within makes each request wait for so long, as Config.Wait.
+func (a *Archive) Within(wait time.Duration) *Archive {
+	a.config.Wait = wait
+	return a
+}
+
 // Name implements remote.Source.
 func (a *Archive) Name() string { return a.config.Name }
 

@@ -22,6 +22,7 @@ import (
 	"pigrep/query/blame"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/remote/opensearch"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -116,11 +117,16 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	open := c.Open
 	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
 		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
-		s, err := snapshot.Open(ctx, p, of)
+		wait := p.Elsewhere.Wait
+		asking, stop := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%w in %v", opensearch.ErrSilent, wait))
+		s, err := snapshot.Open(asking, p, of)
 		if err != nil {
+			stop()
 			return nil, agentError(ctx, err)
 		}
-		return unnumbered(forAgents(s)), nil
+		at := unnumbered(forAgents(s))
+		at.Close = func() { stop(); _ = s.Close() } // until then, more of the sessions is read
+		return at, nil
 	}
 	if p.Hosts != nil {
 		what, hint = "other machines", "`pigrep hosts` says what they have"

@@ -89,7 +89,7 @@ const On = "on"
 // elsewhere are the flags that ask archives and other machines. Commands name those that they take.
 var elsewhere = []string{"from", On, "wait", "reveal"}
 
-// StandardWait is how long a question waits for a host.
+// StandardWait is how long a question waits for a host or an archive.
 const StandardWait = 5 * time.Second
 
 // Table is the only table of shared flags. Commands, help, completion and docs
@@ -109,7 +109,7 @@ var Table = append(filterRows(), []Row{
 
 	{Name: On, Value: "HOST", Group: GroupWhere, usage: "ask the pigrep of other machines over ssh: HOST, or HOST,HOST,this; all for those of the setting hosts (`pigrep hosts`)", bind: func(o *Shared) any { return &o.On }},
 	{Name: "hosts", Value: "HOST", Group: GroupWhere, Of: "-", usage: "the machines that --on all asks", bind: func(o *Shared) any { return &o.Hosts }},
-	{Name: "wait", Value: "TIME", Group: GroupWhere, usage: "with --on: leave out a host that does not answer in this time (default 5s)", bind: func(o *Shared) any { return &o.Wait }},
+	{Name: "wait", Value: "TIME", Group: GroupWhere, usage: "with --on or --from: leave out a host or an archive that says nothing for this time (default 5s)", bind: func(o *Shared) any { return &o.Wait }},
 	{Name: "reveal", Group: GroupWhere, usage: "with --on: let hosts send keys, tokens and passwords as they are", bind: func(o *Shared) any { return &o.Reveal }},
 
 	{Name: "redact", Group: GroupAnswer, usage: "mask anything that looks like a key, token or password", bind: func(o *Shared) any { return &o.Redact }},

@@ -56,8 +56,9 @@ type Location struct {
 // Elsewhere is the archives that a run asks.
 type Elsewhere struct {
 	Sources []remote.Source
-	Here    bool   // the sessions of this machine too
-	Host    string // the name of this machine
+	Here    bool          // the sessions of this machine too
+	Host    string        // the name of this machine
+	Wait    time.Duration // for each of their answers
 }
 
 // Names says which archives are asked.
@@ -108,8 +109,8 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 	if len(o.From) == 0 {
 		return nil
 	}
-	p.Elsewhere = &Elsewhere{}
-	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From)
+	p.Elsewhere = &Elsewhere{Wait: o.Wait}
+	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait)
 	p.nameHost()
 	return err
 }
@@ -365,7 +366,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	}
 	options := HostOptions(p.App, o)
 	p.Hosts = &ssh.Hosts{Clients: lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })}
-	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here} // for whole sessions
+	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here, Wait: o.Wait} // for whole sessions
 	p.nameHost()
 	return nil
 }

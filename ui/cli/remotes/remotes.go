@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"pigrep/internal/files"
 	"pigrep/internal/near"
@@ -203,8 +204,8 @@ func firstLine(data []byte) string {
 	return strings.TrimRight(string(line), "\r")
 }
 
-// Sources returns the archives of the names, and whether this machine is among them.
-func Sources(a *app.App, names []string) (sources []remote.Source, here bool, err error) {
+// Sources returns the archives of the names, which are waited for, and whether this machine is among them.
+func Sources(a *app.App, names []string, wait time.Duration) (sources []remote.Source, here bool, err error) {
 	list, err := Read(a)
 	if err != nil {
 		return nil, false, err
@@ -220,7 +221,7 @@ func Sources(a *app.App, names []string) (sources []remote.Source, here bool, er
 				return nil, false, err
 			}
 			if !slices.ContainsFunc(sources, func(s remote.Source) bool { return s.Name() == name }) {
-				sources = append(sources, archive)
+				sources = append(sources, archive.Within(wait))
 			}
 		}
 	}
@@ -300,6 +301,8 @@ func Problem(err error) error {
 		hint = "the disk of the engine is full, or who manages it does not let it write"
 	case status != nil && status.Status == http.StatusForbidden:
 		hint = "the role of this user does not allow it: docs/teams.md lists what roles need"
+	case errors.Is(err, opensearch.ErrSilent):
+		hint = "wait longer: --wait 30s"
 	case network:
 		hint = "is the server running, and its address right? `pigrep remote list` shows it"
 	}

@@ -280,6 +280,7 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 // OfHosts is the snapshot of other machines. It has no sessions: what an answer says of them is all
 // that is known here.
 func OfHosts(p *location.Location) *Snapshot {
+	saveMemory()
 	x := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}, Asking: askHosts(p)}
 	x.State.Complete = true
 	return x
@@ -339,6 +340,7 @@ func (x *Snapshot) Asked(err error) error {
 // openElsewhere opens an index in memory of what archives have for the question, with the
 // sessions of this machine if they are asked for too.
 func openElsewhere(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
+	saveMemory()
 	base := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
 	base.State.Complete = true
 	if p.Elsewhere.Here {

@@ -19,6 +19,10 @@ const (
 	// hundreds of megabytes come near it.
 	usualMemory = 700 << 20
 
+	// elsewhereMemory is the same if others are asked, whose answers are bounded by the memory that
+	// they take.
+	elsewhereMemory = 224 << 20
+
 	// With less than roomyMemory one worker indexes small batches. With less than
 	// leastMemory, the heap may not grow by even one of its arenas.
 	roomyMemory = 3 << 29
@@ -50,6 +54,9 @@ func LimitMemory(a *app.App) error {
 	}
 	return nil
 }
+
+// saveMemory makes the process collect its garbage early, because others are asked.
+func saveMemory() { debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), elsewhereMemory)) }
 
 func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }
 
