@@ -37,7 +37,7 @@ func Releases(r *index.Reader) (n int, err error) {
 		return 0, err
 	}
 	last := x.trimmed
-	err = x.each(x.facts.All(x.ids), func(*file, *record.Piece) error {
+	err = x.visitPieces(x.facts.All(x.ids), func(*file, *record.Piece) error {
 		if x.trimmed != last {
 			last, n = x.trimmed, n+1
 		}

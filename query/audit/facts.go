@@ -50,8 +50,8 @@ type file struct {
 	session *file // of a session of several files, the one that stands for it; nil for other sessions
 }
 
-// whole returns the file that stands for the session.
-func (f *file) whole() *file { return cmp.Or(f.session, f) }
+// sessionFile returns the file that stands for the session.
+func (f *file) sessionFile() *file { return cmp.Or(f.session, f) }
 
 // callAt is where the document of a call is in its file.
 type callAt struct {
@@ -135,7 +135,7 @@ func (x *auditor) cover(f *file) {
 		return
 	}
 	c := &x.coverage
-	if f.whole() == f {
+	if f.sessionFile() == f {
 		c.Sessions++
 	}
 	c.SkippedLines += f.Skipped
@@ -153,7 +153,7 @@ func (x *auditor) findSharing() error {
 	sharing, known := x.r.FilesWithDuplicates()
 	known = known && len(x.req.Lost) == 0
 	owners := make(map[uint64]*file)
-	err := x.each(x.facts.Bare(x.ids), func(f *file, p *record.Piece) error {
+	err := x.visitPieces(x.facts.Bare(x.ids), func(f *file, p *record.Piece) error {
 		known = known && !p.Bare.Orphan // of whose call nothing is known
 		for i := range p.Bare.Len {
 			copy := uint64(p.Bare.Copy.At(i))
@@ -205,7 +205,7 @@ func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f 
 		return v == filter.None || v == filter.All && (samePeriod == nil || samePeriod(s.First, s.Last))
 	}
 	defer x.trim()
-	return x.each(x.facts.Sums(x.toRead(), enough), func(f *file, p *record.Piece) error {
+	return x.visitPieces(x.facts.Sums(x.toRead(), enough), func(f *file, p *record.Piece) error {
 		if p.Summed {
 			if v, _ := verdict(f, p); v == filter.None {
 				return nil
@@ -268,7 +268,7 @@ func timeAt(ms int64) session.Time {
 // the next one.
 func (x *auditor) eachPiece(read func(files []uint32) iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
 	defer x.trim()
-	return x.each(read(x.toRead()), visit)
+	return x.visitPieces(read(x.toRead()), visit)
 }
 
 // toRead returns the ids of the files whose facts are needed, and NoFile in the place of
@@ -309,7 +309,7 @@ func (x *auditor) pieceCalls(f *file, piece int) ([]session.CallFact, error) {
 	return facts.Calls, err
 }
 
-func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
+func (x *auditor) visitPieces(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
 	for p, err := range pieces {
 		x.trimSometimes()
 		f := &x.files[p.File]

@@ -139,9 +139,9 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	row := TouchRow{
-		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, EntryPlace: f.EntryPlace(entryID(c.outline, offset)), Offset: offset, Title: c.x.req.shown(f.Title()),
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, EntryPlace: f.EntryPlace(entryID(c.outline, offset)), Offset: offset, Title: c.x.req.maskIfAsked(f.Title()),
 	}
-	row.SessionName = c.x.req.shown(f.Name)
+	row.SessionName = c.x.req.maskIfAsked(f.Name)
 	return row
 }
 

@@ -49,7 +49,7 @@ func (req *Request) key(r *index.Reader, values []string) (k Key) {
 	}
 	if i, ok := r.Table().Find(k.SessionPath); ok {
 		s := r.Summary(i)
-		k.SessionID, k.SessionName = s.ID, req.shown(s.Title())
+		k.SessionID, k.SessionName = s.ID, req.maskIfAsked(s.Title())
 	}
 	return k
 }
@@ -178,7 +178,7 @@ func (t *table[T]) find(i int) *T {
 		case "project":
 			v = t.owner.CWD
 		case "session":
-			v = t.owner.whole().Path
+			v = t.owner.sessionFile().Path
 		case "day":
 			v = t.day.day
 		case "week":

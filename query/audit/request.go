@@ -121,8 +121,8 @@ func (r *Request) mask(answer any) {
 	}
 }
 
-// shown returns a short text as it may be shown.
-func (r *Request) shown(s string) string {
+// maskIfAsked returns a short text as it may be shown.
+func (r *Request) maskIfAsked(s string) string {
 	if !r.Redact {
 		return s
 	}

@@ -19,7 +19,7 @@ import (
 // families records which sessions are subagents, and how much of their usage the results
 // of tools repeat. Sessions are numbered as the auditor numbers its files.
 type families struct {
-	parents  []int // -1 for sessions that are no subagents
+	parents  []int // -1 for sessions that are not subagents
 	repeated map[result]session.Usage
 }
 
@@ -109,7 +109,7 @@ func (x *auditor) findRepeated() error {
 	}
 	var list []spent
 	var seen entrySet
-	err := x.each(x.facts.All(ids), func(file *file, p *record.Piece) error {
+	err := x.visitPieces(x.facts.All(ids), func(file *file, p *record.Piece) error {
 		u := &p.Usages
 		for k := range u.Len {
 			if seen.add(uint64(u.Copy.At(k))) {
@@ -129,7 +129,7 @@ func (x *auditor) findRepeated() error {
 	for i := range list {
 		s := &list[i]
 		if s.result {
-			if again := least(s.Usage, left[s.of.file]); again.Tokens() > 0 || again.Cost > 0 {
+			if again := leastUsage(s.Usage, left[s.of.file]); again.Tokens() > 0 || again.Cost > 0 {
 				f.repeated[s.of] = again
 				left[s.of.file] = minus(left[s.of.file], again)
 				s.Usage = minus(s.Usage, again)
@@ -146,9 +146,9 @@ func (x *auditor) findRepeated() error {
 	return nil
 }
 
-// own returns usage i of a file without the part that sessions of subagents also have, and
+// ownUsage returns usage i of a file without the part that sessions of subagents also have, and
 // whether they have some of it, or all.
-func (f *families) own(u *record.Usages, i int, file int) (use session.Usage, some, all bool) {
+func (f *families) ownUsage(u *record.Usages, i int, file int) (use session.Usage, some, all bool) {
 	use = u.At(i)
 	if len(f.repeated) == 0 {
 		return use, false, false
@@ -169,7 +169,7 @@ func minus(a, b session.Usage) session.Usage {
 	return combined(a, b, func(a, b int64) int64 { return a - b }, max(0, a.Cost-b.Cost))
 }
 
-func least(a, b session.Usage) session.Usage {
+func leastUsage(a, b session.Usage) session.Usage {
 	return combined(a, b, func(a, b int64) int64 { return min(a, b) }, min(a.Cost, b.Cost))
 }
 

@@ -285,7 +285,7 @@ func (b *usageBuild) addPiece(f *file, p *record.Piece) error {
 	u := &p.Usages
 	b.begin(f, p.File, &u.Time, &u.Source, &u.Model)
 	return b.visitUsages(f, p, func(i int) {
-		own, some, all := b.families.own(u, i, p.File)
+		own, some, all := b.families.ownUsage(u, i, p.File)
 		if some {
 			b.repeated++
 		}
@@ -370,7 +370,7 @@ type blocks map[string][]int64
 // findBlocks finds the blocks of all agents. Copies of a use do not move them, as they have its time.
 func (x *auditor) findBlocks() (blocks, error) {
 	found := make(blocks)
-	err := x.each(x.facts.WithoutDetails(x.ids), func(f *file, p *record.Piece) error {
+	err := x.visitPieces(x.facts.WithoutDetails(x.ids), func(f *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			found[f.Agent] = append(found[f.Agent], f.millis(p.Usages.Time.At(i)))
 		}

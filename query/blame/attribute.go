@@ -104,11 +104,11 @@ const mostNames = 6
 
 // open returns the numbers of the lines that have no origin and could tell theirs.
 func (x *attribution) open() []int {
-	return x.where(func(f *found) bool { return f.by == nil })
+	return x.linesWhere(func(f *found) bool { return f.by == nil })
 }
 
-// where returns the numbers of the lines that could tell their origin, as far as that passes.
-func (x *attribution) where(passes func(*found) bool) (list []int) {
+// linesWhere returns the numbers of the lines that could tell their origin, as far as that passes.
+func (x *attribution) linesWhere(passes func(*found) bool) (list []int) {
 	for i := range x.lines {
 		if x.tell[i] && passes(&x.found[i]) {
 			list = append(list, i)
@@ -124,7 +124,7 @@ func (x *attribution) doubtful() []int {
 		slices.SortStableFunc(list, func(a, b int) int { return len(x.lines[b]) - len(x.lines[a]) })
 		return list[:min(len(list), mostLookups)]
 	}
-	return slices.Concat(longest(x.open()), longest(x.where(func(f *found) bool { return f.first })))
+	return slices.Concat(longest(x.open()), longest(x.linesWhere(func(f *found) bool { return f.first })))
 }
 
 // Lines without an origin are looked up by their words.
@@ -412,7 +412,7 @@ func (x *attribution) blank() {
 		for ; to < len(x.lines) && x.keys[to] == ""; to++ {
 			x.found[to] = found{}
 		}
-		if from < to && from > 0 && to < len(x.lines) && x.found[from-1].same(&x.found[to]) {
+		if from < to && from > 0 && to < len(x.lines) && x.found[from-1].isSameBlock(&x.found[to]) {
 			for i := from; i < to; i++ {
 				x.found[i] = x.found[to]
 			}

@@ -177,7 +177,7 @@ func (x *attribution) answer(resp *Response) error {
 				resp.Written++
 			}
 		}
-		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].same(at) {
+		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].isSameBlock(at) {
 			b := &resp.Blocks[n]
 			b.To, b.Lines = i+1, append(b.Lines, req.Lines[i])
 			switch {
@@ -186,7 +186,7 @@ func (x *attribution) answer(resp *Response) error {
 			case at.how == Space:
 				b.Match = Space
 			case b.Why == Short:
-				b.Why = x.why(i)
+				b.Why = x.whyUnattributed(i)
 			}
 			continue
 		}
@@ -208,7 +208,7 @@ func (x *attribution) answer(resp *Response) error {
 			}
 			b.Origin = o
 		} else {
-			b.Why = x.why(i)
+			b.Why = x.whyUnattributed(i)
 		}
 		resp.Blocks = append(resp.Blocks, b)
 	}
@@ -221,8 +221,8 @@ func (x *attribution) answer(resp *Response) error {
 	return x.ctx.Err()
 }
 
-// why says why no session is said to have written a line.
-func (x *attribution) why(i int) string {
+// whyUnattributed says why no session is said to have written a line.
+func (x *attribution) whyUnattributed(i int) string {
 	began := func(s session.Summary) bool { return s.Messages > 0 && !s.Oldest.After(x.req.Modified) }
 	switch {
 	case x.found[i].filtered:
@@ -237,8 +237,8 @@ func (x *attribution) why(i int) string {
 	return Untouched
 }
 
-// same reports whether two adjacent lines are in one block.
-func (a *found) same(b *found) bool {
+// isSameBlock reports whether two adjacent lines are in one block.
+func (a *found) isSameBlock(b *found) bool {
 	return (a.how == Alike) == (b.how == Alike) && a.filtered == b.filtered && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
 }
 

@@ -55,14 +55,14 @@ func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply 
 	first := i
 	for k := i; k >= 0 && prompt == nil; k-- {
 		if first = k; e.record.Nodes[path[k]].Role == session.RoleUser {
-			if prompt, err = e.said(path[k], session.KindPrompt); err != nil {
+			if prompt, err = e.quote(path[k], session.KindPrompt); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 	message := e.record.Nodes[at].Message
 	for k := i; k > first && reply == nil && err == nil && (k == i || message != "" && e.record.Nodes[path[k]].Message == message); k-- {
-		reply, err = e.said(path[k], session.KindReply)
+		reply, err = e.quote(path[k], session.KindReply)
 	}
 	end := i + 1
 	for end < len(path) && e.record.Nodes[path[end]].Role != session.RoleUser {
@@ -70,7 +70,7 @@ func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply 
 	}
 	for k := end - 1; k > i && k >= end-mostSteps && reply == nil && err == nil; k-- {
 		if e.record.Nodes[path[k]].Role == session.RoleAssistant {
-			reply, err = e.said(path[k], session.KindReply)
+			reply, err = e.quote(path[k], session.KindReply)
 		}
 	}
 	return prompt, reply, err
@@ -79,8 +79,8 @@ func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply 
 // mostText is how many bytes of a text are shown.
 const mostText = 400
 
-// said returns the beginning of the text of this kind in an entry; nil if it has none.
-func (e *explainer) said(at int, kind session.Kind) (said *Said, err error) {
+// quote returns the beginning of the text of this kind in an entry; nil if it has none.
+func (e *explainer) quote(at int, kind session.Kind) (said *Said, err error) {
 	n := &e.record.Nodes[at]
 	err = e.entries.Read(entry.RefOf(n, e.record.Contexts.At(at)), entry.Identity{ID: n.ID}, func(parsed *session.Entry) {
 		for i := range parsed.Parts {

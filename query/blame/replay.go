@@ -91,7 +91,7 @@ func (r *replay) apply(c *change) {
 		r.write(h, c, splitLines(e.Text))
 	case c.file != nil && c.file.Deleted:
 		h.gone, h.blocks = h.lines(), nil
-	case c.whole():
+	case c.isWhole():
 		r.write(h, c, c.lines())
 	case c.file != nil || len(c.edits) > 0:
 		r.adopt(h)
@@ -135,8 +135,8 @@ func splitLines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// whole reports whether the call wrote the whole file.
-func (c *change) whole() bool {
+// isWhole reports whether the call wrote the whole file.
+func (c *change) isWhole() bool {
 	return c.file != nil && c.file.Whole || len(c.edits) > 0 && c.edits[0].Whole
 }
 
@@ -153,7 +153,7 @@ func (c *change) lines() (list []string) {
 	switch {
 	case c.effect != nil:
 		return splitLines(c.effect.Text)
-	case c.file == nil && c.whole():
+	case c.file == nil && c.isWhole():
 		return splitLines(string(c.edits[0].New))
 	case c.file == nil && len(c.edits) == 0:
 		return c.mentions
@@ -421,14 +421,14 @@ func (h *history) edit(c *change) {
 		}
 	}
 	for _, hunk := range hunks {
-		if len(c.edits) == 0 || !h.has(hunk) {
+		if len(c.edits) == 0 || !h.hasHunk(hunk) {
 			h.patch(c.by, hunk)
 		}
 	}
 }
 
-// has reports whether the file is as a hunk has made it.
-func (h *history) has(hunk diff.Hunk) bool {
+// hasHunk reports whether the file is as a hunk has made it.
+func (h *history) hasHunk(hunk diff.Hunk) bool {
 	now := texts(hunk, diff.Removed)
 	return slices.ContainsFunc(h.blocks, func(block []line) bool { return indexOf(block, now) >= 0 })
 }

@@ -12,7 +12,7 @@ import (
 // An Action is what a call does, as far as it shows that a later call does the same.
 type Action struct {
 	fact     *session.CallFact
-	commands []shellcmd.Command // of a shell command, those that prepare and shorten only if there are no others; nil if it cannot be parsed, or is a long script
+	commands []shellcmd.Command // of a shell command, preparing and shortening ones only if it has no others; nil if it cannot be parsed, or is a long script
 }
 
 // mostCommands is how many commands a shell command may have to be compared by them.

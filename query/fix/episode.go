@@ -108,7 +108,7 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 				e.failed = append(e.failed[max(0, len(e.failed)-mostFailed+1):], x.call)
 			}
 			last, otherwise = i, -1
-		case (x.what == answered || x.what == occurred && x.call >= 0) && e.again(x.call):
+		case (x.what == answered || x.what == occurred && x.call >= 0) && e.isRepeated(x.call):
 			if x.what == answered && c.facts[x.call].Succeeded() && !x.errs {
 				fixed = i
 			} else if otherwise < 0 && !c.facts[x.call].Rejected {
@@ -179,8 +179,8 @@ func (e *episode) findReply(events []event) int {
 	return -1
 }
 
-// again reports whether a call does the same as one of those that failed.
-func (e *episode) again(call int) bool {
+// isRepeated reports whether a call does the same as one of those that failed.
+func (e *episode) isRepeated(call int) bool {
 	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.action(call).Repeats(e.action(f)) })
 }
 
@@ -197,7 +197,7 @@ func (t *trail) session(e *episode) *Session {
 	for _, c := range e.made {
 		f := &e.facts[c.call]
 		x.Calls = append(x.Calls, Call{
-			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.again(c.call), Line: c.place.Line, Offset: c.place.Offset,
+			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.isRepeated(c.call), Line: c.place.Line, Offset: c.place.Offset,
 		})
 	}
 	return x

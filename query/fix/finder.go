@@ -147,7 +147,7 @@ func (f *finder) read(text []byte) (b body) {
 		}
 		take := f.normalizer.line
 		if f.signature.whole {
-			take = f.normalizer.whole
+			take = f.normalizer.wholeLine
 		}
 		l := take(raw, start)
 		b.words = append(b.words, l.words...)

@@ -235,7 +235,7 @@ func (r *Response) List(limit int) {
 // text returns the lines of the error as they may be shown.
 func (s *signature) text(masked bool) string {
 	lines := lists.Map(s.lines[:min(len(s.lines), maxCore)], func(l signatureLine) string { return l.raw })
-	// Bytes that are no text take six times their room in JSON.
+	// Bytes that are not text take six times their room in JSON.
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {
 			return -1

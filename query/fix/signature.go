@@ -101,8 +101,8 @@ func isCode(before []byte) bool {
 
 var codeWords = []string{"code", "status", "errno", "exit", "http"}
 
-// whole is like line with the values among the words.
-func (n *normalizer) whole(text []byte, offset int) (l line) {
+// wholeLine is like line with the values among the words.
+func (n *normalizer) wholeLine(text []byte, offset int) (l line) {
 	n.walk(text, func(t analysis.Token) {
 		l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End})
 	})
@@ -311,7 +311,7 @@ func read(text string) *signature {
 	}
 	whole := len(list) == 0
 	if whole {
-		list = lines(func(raw []byte) line { return n.whole(raw, 0) })
+		list = lines(func(raw []byte) line { return n.wholeLine(raw, 0) })
 	}
 	return &signature{lines: list, whole: whole}
 }

@@ -200,8 +200,8 @@ func (m *Match) Keep(n, after int) {
 // numbers counts the lines of a text, from 0.
 type numbers struct{ at, lines int }
 
-// of returns the number of the line that begins at an offset, not before the last one.
-func (n *numbers) of(text []byte, start int) int {
+// lineNumber returns the number of the line that begins at an offset, not before the last one.
+func (n *numbers) lineNumber(text []byte, start int) int {
 	n.lines += bytes.Count(text[n.at:start], []byte{'\n'})
 	n.at = start
 	return n.lines + 1
@@ -212,7 +212,7 @@ func (n *numbers) of(text []byte, start int) int {
 func linesOf(text []byte, n *numbers, blocks []block, before, after int) []Line {
 	var lines []Line
 	add := func(start, end int) *Line {
-		l := Line{Number: n.of(text, start), Offset: start, Ended: end < len(text)}
+		l := Line{Number: n.lineNumber(text, start), Offset: start, Ended: end < len(text)}
 		if line := text[start:end]; len(text) < largeText {
 			l.Text = string(line)
 		} else {

@@ -93,7 +93,7 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 		return
 	}
 	add := func(rank int, means Means, deed string, offset int64, text string) {
-		place := t.at(Failed, offset, clipped(text))
+		place := t.newFact(Failed, offset, clipped(text))
 		t.repairs = append(t.repairs, repair{repairKey: repairKey{words, deed, means}, rank: rank, copy: first.Copy, Evidence: Evidence{
 			SessionPath: t.of.Path, SessionID: t.of.ID, CWD: t.record.CWD, Timestamp: f.Timestamp, Error: f.Error,
 			Failed: *passOf(f), Repair: *passOf(&place), Passed: *f.Passed,

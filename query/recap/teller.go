@@ -68,8 +68,8 @@ func (t *teller) file(s *session.Summary, stored *session.Facts, own bool) error
 	return t.ctx.Err()
 }
 
-// at returns a fact at an entry of the file.
-func (t *teller) at(what What, offset int64, text string) Fact {
+// newFact returns a fact at an entry of the file.
+func (t *teller) newFact(what What, offset int64, text string) Fact {
 	f := Fact{What: what, Offset: offset, Text: text}
 	if n := t.record.NodeAt(offset); n >= 0 {
 		node := &t.record.Nodes[n]
@@ -104,7 +104,7 @@ func (t *teller) calls(list []session.CallFact) {
 		if !c.Shell || !c.HasResult {
 			continue
 		}
-		action, now := fix.NewAction(c), t.at(Failed, c.Offset, clipped(c.Line))
+		action, now := fix.NewAction(c), t.newFact(Failed, c.Offset, clipped(c.Line))
 		at := slices.IndexFunc(failures, func(f *failure) bool { return action.Repeats(f.action) })
 		switch {
 		case c.Failed && at >= 0:
@@ -132,7 +132,7 @@ func (t *teller) calls(list []session.CallFact) {
 			failures = slices.Delete(failures, at, at+1)
 		}
 		if c.Succeeded() && !t.learns {
-			t.made(c)
+			t.addCommits(c)
 		}
 	}
 	if !t.learns {
@@ -179,7 +179,7 @@ func (t *teller) changes(c *session.CallFact) {
 			t.facts = append(t.facts, Fact{})
 		}
 		old := t.facts[at]
-		now := t.at(Changed, c.Offset, name)
+		now := t.newFact(Changed, c.Offset, name)
 		now.Edits, now.Writes, now.Deletes = old.Edits, old.Writes, old.Deletes
 		switch f.Deed {
 		case session.DeedEdit:
@@ -200,8 +200,8 @@ var (
 	})
 )
 
-// made adds the commits and pull requests that the output of a command names.
-func (t *teller) made(c *session.CallFact) {
+// addCommits adds the commits and pull requests that the output of a command names.
+func (t *teller) addCommits(c *session.CallFact) {
 	commits := slices.Contains(c.Programs, "git commit") || slices.Contains(c.Programs, "git merge") || slices.Contains(c.Programs, "git cherry-pick") || slices.Contains(c.Programs, "git revert")
 	pulls := slices.ContainsFunc(c.Programs, func(p string) bool { return strings.HasPrefix(p, "gh pr") || strings.HasPrefix(p, "glab mr") })
 	if !commits && !pulls {
@@ -210,7 +210,7 @@ func (t *teller) made(c *session.CallFact) {
 	t.read(c.Result, func(_ *session.Entry, p *session.Part) {
 		if commits {
 			for _, m := range commitLine().FindAllSubmatch(p.Text, -1) {
-				f := t.at(Commit, c.Result, string(m[2]))
+				f := t.newFact(Commit, c.Result, string(m[2]))
 				f.Hash = string(m[1])
 				t.facts = append(t.facts, f)
 			}
@@ -218,7 +218,7 @@ func (t *teller) made(c *session.CallFact) {
 		if pulls {
 			for _, m := range pullLink().FindAll(p.Text, -1) {
 				if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
-					t.facts = append(t.facts, t.at(Pull, c.Result, string(m)))
+					t.facts = append(t.facts, t.newFact(Pull, c.Result, string(m)))
 				}
 			}
 		}
@@ -316,17 +316,17 @@ func (t *teller) turn(entries []int, closing *Fact) {
 			case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
 				replied = true
 				if s := lastParagraph(part.Text); s != "" && (closing.What == "" || saysSomething(s)) {
-					*closing = t.at(Closing, e.Offset, s)
+					*closing = t.newFact(Closing, e.Offset, s)
 				}
 			}
 		})
 	}
 	if aborted != "" {
-		f := t.at(Aborted, asked, text)
+		f := t.newFact(Aborted, asked, text)
 		f.Error = aborted
 		t.facts = append(t.facts, f)
 	} else if !replied {
-		t.facts = append(t.facts, t.at(Open, asked, text))
+		t.facts = append(t.facts, t.newFact(Open, asked, text))
 	}
 }
 

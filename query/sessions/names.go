@@ -147,7 +147,7 @@ func findSession(sessions []session.Summary, name string) (*session.Summary, err
 			break
 		}
 		if found = list; len(list) > 1 && n < 3 {
-			chains := session.NewChains(each(sessions))
+			chains := session.NewChains(eachSession(sessions))
 			found = slices.DeleteFunc(list, func(s *session.Summary) bool {
 				return session.BaseName(s.Path) != name && chains.Head(s.Path) != s.Path
 			})
@@ -280,8 +280,8 @@ const fewNames = 64
 
 func (n *numbers) add(number, of uint64) { n.all, n.of = append(n.all, number), append(n.of, of) }
 
-// each visits what a number is of.
-func (n *numbers) each(number uint64, visit func(of uint64)) {
+// eachOwner visits what a number is of.
+func (n *numbers) eachOwner(number uint64, visit func(of uint64)) {
 	if n.asked.Add(1) <= fewNames {
 		for i, other := range n.all {
 			if other == number {
@@ -299,7 +299,7 @@ func (n *numbers) each(number uint64, visit func(of uint64)) {
 
 // hasOther reports whether a number is of something else than own.
 func (n *numbers) hasOther(number, own uint64) (other bool) {
-	n.each(number, func(of uint64) { other = other || of != own })
+	n.eachOwner(number, func(of uint64) { other = other || of != own })
 	return other
 }
 
@@ -379,7 +379,7 @@ func appendLower(b []byte, text string) []byte {
 // files returns how many sessions have a name as a whole. The files of one count once.
 func (c *counts) files(name string) (n int) {
 	parts := 0
-	c.whole.each(xxhash.Sum64String(strings.ToLower(name)), func(of uint64) {
+	c.whole.eachOwner(xxhash.Sum64String(strings.ToLower(name)), func(of uint64) {
 		if of == aPart {
 			parts = 1
 		} else {
@@ -462,11 +462,15 @@ func (n *Naming) Name(id, path string) string {
 	return handle // the short id is the whole name of another
 }
 
-func ShortIDs(list []session.Summary) func(id string) string { return NewNaming(each(list)).ShortID }
+func ShortIDs(list []session.Summary) func(id string) string {
+	return NewNaming(eachSession(list)).ShortID
+}
 
-func Names(list []session.Summary) func(id, path string) string { return NewNaming(each(list)).Name }
+func Names(list []session.Summary) func(id, path string) string {
+	return NewNaming(eachSession(list)).Name
+}
 
-func each(list []session.Summary) iter.Seq2[int, *session.Summary] {
+func eachSession(list []session.Summary) iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {
 		for i := range list {
 			if !yield(i, &list[i]) {

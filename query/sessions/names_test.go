@@ -140,7 +140,7 @@ func TestShortIDsAreFound(t *testing.T) {
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
 		}
-		naming, ordered := NewNaming(each(list)), NewNaming(each(list))
+		naming, ordered := NewNaming(eachSession(list)), NewNaming(eachSession(list))
 		for _, n := range []*numbers{&ordered.counted().whole, &ordered.counted().heads, &ordered.counted().tails} {
 			n.asked.Store(fewNames)
 		}
@@ -316,6 +316,6 @@ func TestNamesFindTheirSession(t *testing.T) {
 // summaries are a Source in memory.
 type summaries []session.Summary
 
-func (s summaries) Beginnings() iter.Seq2[int, *session.Summary] { return each(s) }
+func (s summaries) Beginnings() iter.Seq2[int, *session.Summary] { return eachSession(s) }
 
 func (s summaries) Summary(i int) *session.Summary { return &s[i] }

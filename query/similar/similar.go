@@ -158,7 +158,7 @@ func similar(terms []term, compared *Compared) (list []Session) {
 			quoted := `"` + t.text + `"`
 			if !slices.Contains(h.Missing, quoted) || slices.Contains(h.Elsewhere, quoted) {
 				shared += t.weight
-				if !words.IsFunctionWord(t.text) { // which is no reason
+				if !words.IsFunctionWord(t.text) { // which is not a reason
 					s.Shares = append(s.Shares, t.text)
 				}
 			}
@@ -202,7 +202,7 @@ type Weighed struct {
 	search.About
 }
 
-// Comparison asks for sessions that are no relatives.
+// Comparison asks for sessions that are not relatives.
 type Comparison struct {
 	search.Request
 	Of    Relatives

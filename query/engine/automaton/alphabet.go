@@ -71,7 +71,7 @@ func (b *builder) alphabet() *alphabet {
 	join := len(a.sets)*len(a.bounds) <= maxHas
 	known := make(map[string]uint32)
 	for i, r := range a.bounds {
-		c := class{sample: r, newline: r == '\n', after: b.after(r)}
+		c := class{sample: r, newline: r == '\n', after: b.contextAfter(r)}
 		key := []byte{byte(c.after), boolByte(c.newline)}
 		if join {
 			for _, set := range a.sets {
@@ -137,7 +137,7 @@ func (b *builder) bounds() (list []rune) {
 	return list[:sort.Search(len(list), func(i int) bool { return list[i] > unicode.MaxRune })]
 }
 
-func (b *builder) after(r rune) (c context) {
+func (b *builder) contextAfter(r rune) (c context) {
 	if r == '\n' {
 		c |= atLine
 	}

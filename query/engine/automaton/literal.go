@@ -68,8 +68,8 @@ func (l *literal) extend(n int32, r rune) int32 {
 	return n
 }
 
-// next returns the first match that begins at or after from.
-func (l *literal) next(text []byte, from int, ended func() bool) (start, end int, ok bool) {
+// nextMatch returns the first match that begins at or after from.
+func (l *literal) nextMatch(text []byte, from int, ended func() bool) (start, end int, ok bool) {
 	n := int32(0)
 	for window := from; from < len(text); {
 		if from >= window {

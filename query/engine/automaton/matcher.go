@@ -27,7 +27,7 @@ func (m *Matcher) Line(text []byte, at int) int {
 		return -1
 	}
 	if m.literal != nil {
-		if start, _, ok := m.literal.next(text, at, m.Ended); ok {
+		if start, _, ok := m.literal.nextMatch(text, at, m.Ended); ok {
 			return start
 		}
 		return -1
@@ -52,7 +52,7 @@ func (m *Matcher) begin(at context) *cache {
 func (m *Matcher) Spans(text []byte, most int) (spans [][2]int) {
 	last := -1
 	for at := 0; at <= len(text) && len(spans) != most; {
-		start, end, ok := m.next(text, at)
+		start, end, ok := m.nextMatch(text, at)
 		if !ok {
 			break
 		}
@@ -68,14 +68,14 @@ func (m *Matcher) Spans(text []byte, most int) (spans [][2]int) {
 	return spans
 }
 
-// next returns the first match that begins at or after at.
-func (m *Matcher) next(text []byte, at int) (start, end int, ok bool) {
+// nextMatch returns the first match that begins at or after at.
+func (m *Matcher) nextMatch(text []byte, at int) (start, end int, ok bool) {
 	if m.literal != nil {
-		return m.literal.next(text, at, m.Ended)
+		return m.literal.nextMatch(text, at, m.Ended)
 	}
 	p := pass{text: text, at: at, end: len(text)}
 	r, size := utf8.DecodeLastRune(text[:at])
-	m.begin(searching | m.beside(r, size)).run(&p)
+	m.begin(searching | m.contextBeside(r, size)).run(&p)
 	if p.match < 0 {
 		return 0, 0, false
 	}
@@ -83,7 +83,7 @@ func (m *Matcher) next(text []byte, at int) (start, end int, ok bool) {
 		m.mirror = newCache(m, m.Program.mirror, true)
 	}
 	r, size = utf8.DecodeRune(text[p.match:])
-	m.mirror.list, m.mirror.at = append(m.mirror.list[:0], m.mirror.start), m.beside(r, size)&m.tested
+	m.mirror.list, m.mirror.at = append(m.mirror.list[:0], m.mirror.start), m.contextBeside(r, size)&m.tested
 	back := pass{text: text, at: p.match, end: at}
 	m.mirror.run(&back)
 	return back.match, p.match, back.match >= 0
@@ -99,8 +99,8 @@ func (m *Matcher) forget() {
 	m.used = 0
 }
 
-// beside returns the context of a place beside a character, or at an end of the text.
-func (m *Matcher) beside(r rune, size int) context {
+// contextBeside returns the context of a place beside a character, or at an end of the text.
+func (m *Matcher) contextBeside(r rune, size int) context {
 	if size == 0 {
 		return atText | atLine
 	}

@@ -21,7 +21,7 @@ type pass struct {
 // run performs a pass from the current list.
 func (k *cache) run(p *pass) {
 	p.match = -1
-	for state := k.enter(p); !p.done; k.ask(p) {
+	for state := k.currentState(p); !p.done; k.ask(p) {
 		if !k.backward {
 			state = k.skim(p, state)
 		}
@@ -34,7 +34,7 @@ func (k *cache) run(p *pass) {
 		k.take(p, matched, size)
 		switch {
 		case next == unknown:
-			state = k.enter(p)
+			state = k.currentState(p)
 		case next == dead || next == -dead:
 			p.done = true
 		default:
@@ -123,9 +123,9 @@ func (k *cache) ask(p *pass) {
 	}
 }
 
-// enter returns the state of the current list. If there is no room it forgets all states,
+// currentState returns the state of the current list. Without room it forgets all states,
 // and if that is too often it follows the list for a while first.
-func (k *cache) enter(p *pass) int32 {
+func (k *cache) currentState(p *pass) int32 {
 	for !p.done {
 		if state, ok := k.state(); ok {
 			p.done = state == dead

@@ -32,7 +32,7 @@ func (e *Entry) redact() {
 			redactCall(b.Call)
 		}
 	}
-	redact.Strings(e) // what is no text of bytes
+	redact.Strings(e) // what is not a text of bytes
 }
 
 // place is where a text is in memory.

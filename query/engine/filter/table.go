@@ -335,8 +335,8 @@ func (r *Row) IsList() bool {
 	return r.member != nil && reflect.TypeOf(r.member(new(Spec))).Elem().Kind() == reflect.Slice
 }
 
-// of returns the member of a Spec that the filter sets; the zero Value if there is none.
-func (r *Row) of(s *Spec) reflect.Value {
+// memberOf returns the member of a Spec that the filter sets; the zero Value if there is none.
+func (r *Row) memberOf(s *Spec) reflect.Value {
 	if r.member == nil {
 		return reflect.Value{}
 	}
@@ -344,11 +344,11 @@ func (r *Row) of(s *Spec) reflect.Value {
 }
 
 func (r *Row) Active(s *Spec) bool {
-	v := r.of(s)
+	v := r.memberOf(s)
 	return v.IsValid() && !v.IsZero()
 }
 
-func (r *Row) Clear(s *Spec) { r.of(s).SetZero() }
+func (r *Row) Clear(s *Spec) { r.memberOf(s).SetZero() }
 
 // set sets the member to the value, or adds the names to it.
 func (r *reading) set() error {

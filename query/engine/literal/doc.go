@@ -43,7 +43,7 @@
 //     text may say reopenFile(. ".json" becomes a term that begins with json. The
 //     documents of the terms are combined by "and" and "or" as the tree says.
 //
-// A document that is no candidate has no match. An expression without a required
+// A document that is not a candidate has no match. An expression without a required
 // literal, such as \d+, gives nil: every document is a candidate.
 //
 // The package may import docset, index and what is below them.

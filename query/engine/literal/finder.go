@@ -80,7 +80,7 @@ func IndexByteFrom(text []byte, c byte, from int) int {
 // Find returns the offset of the literal at or after from, len(text) if there is none.
 func (n *Finder) Find(text []byte, from int) int {
 	if n.run != nil {
-		return n.run.next(text, from)
+		return n.run.nextRun(text, from)
 	}
 	for p := from + n.pairAt; p < len(text); p++ {
 		if p = n.pair.Next(text, p); p == len(text) {

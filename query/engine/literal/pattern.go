@@ -113,7 +113,7 @@ type Options struct {
 	Case      CaseMode
 	Word      bool // only whole words match
 	Multiline bool // a match may span lines
-	MaxStates int  // of an expression that is no literal; 0 for as many as memory is meant for
+	MaxStates int  // of an expression that is not a literal; 0 for as many as memory is meant for
 }
 
 // maxStates bounds the memory of an expression: each state takes about 200 bytes while it is
@@ -250,7 +250,7 @@ func HasUpper(patterns []string, fixed bool) bool {
 	return slices.ContainsFunc(patterns, upperInRegexp)
 }
 
-// marks finds what is no literal: escapes, flags and names of groups, and names of classes. What is
+// marks finds what is not a literal: escapes, flags and names of groups, and names of classes. What is
 // quoted by \Q is group 1.
 var marks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]*\}?|\\[pP].?|\\x.{0,2}|\\.|\(\?(?:P?<[^>]*|[a-zA-Z-]*)|\[:\]|\[:.*?:\]|\[:`)

@@ -104,8 +104,8 @@ func (r *run) addRange(first, last rune) bool {
 	return true
 }
 
-// next returns the offset of the first run at or after from, len(text) if there is none.
-func (r *run) next(text []byte, from int) int {
+// nextRun returns the offset of the first run at or after from, len(text) if there is none.
+func (r *run) nextRun(text []byte, from int) int {
 	for from+r.length <= len(text) {
 		i := from + r.length - 1
 		for i >= from && r.in[text[i]] {

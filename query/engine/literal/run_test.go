@@ -53,7 +53,7 @@ func TestRunNext(t *testing.T) {
 			for want < len(text) && (want+4 > len(text) || bytes.IndexByte(text[want:want+4], 'c') >= 0) {
 				want++
 			}
-			if got := r.next(text, from); got != want {
+			if got := r.nextRun(text, from); got != want {
 				t.Fatalf("a run in %s from %d on: %d, want %d", text, from, got, want)
 			}
 		}

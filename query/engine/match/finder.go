@@ -111,7 +111,7 @@ func (f *Finder) findWhole(text []byte) (list []Span, whole uint64) {
 			if folded == nil {
 				folded = f.analyzer.FoldText(text)
 			}
-			found = w.Needle.all(folded, maxMatches-len(list))
+			found = w.Needle.findAll(folded, maxMatches-len(list))
 		}
 		for _, s := range found {
 			list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, Weight: w.Weight})
@@ -196,12 +196,12 @@ func inSpacedWord(r rune) bool {
 
 // FindAll returns where a needle is in a text, at most so many places.
 func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) [][2]int {
-	return n.all(a.FoldText(text), most)
+	return n.findAll(a.FoldText(text), most)
 }
 
-// all returns at most so many places of the needle in a text: those in its own characters, and
+// findAll returns at most so many places of the needle in a text: those in its own characters, and
 // those after them in simplified ones.
-func (n *Needle) all(folded *analysis.Folded, most int) (list [][2]int) {
+func (n *Needle) findAll(folded *analysis.Folded, most int) (list [][2]int) {
 	from := 0
 	findIn := func(text []byte) {
 		for len(list) < most {

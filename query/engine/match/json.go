@@ -26,7 +26,7 @@ type JSONPrefilter struct {
 	*Needle
 	pivot      literal.Finder
 	start, end int  // of the pivot in Needle.Text
-	bare       bool // the pivot may be in a value that is no string: a number, true, false or null
+	bare       bool // the pivot may be in a value that is not a string: a number, true, false or null
 }
 
 // maxJSONNeedle is the longest needle, in bytes, that gets a prefilter.
@@ -70,7 +70,7 @@ func isNumber(run []byte) bool {
 	return !slices.ContainsFunc(run, func(c byte) bool { return c < '0' || '9' < c })
 }
 
-// mayBeBare reports whether a run may be part of a value that is no string.
+// mayBeBare reports whether a run may be part of a value that is not a string.
 func mayBeBare(run []byte) bool {
 	switch string(run) {
 	case "true", "false", "null":
@@ -144,7 +144,7 @@ func (r *JSONPrefilter) matchesAfter(text []byte, json bool) bool {
 // isJoint reports whether two strings of the JSON may meet in what a needle has between letters.
 func isJoint(gap []byte) bool { return slices.ContainsFunc(gap, isSeparator) }
 
-// mayBeIn reports whether a character that is no letter may be in what a needle has between
+// mayBeIn reports whether a character that is not a letter may be in what a needle has between
 // letters.
 func mayBeIn(gap []byte, c byte) bool { return len(gap) > 0 && (c <= ' ' || string(gap) != " ") }
 

@@ -14,7 +14,7 @@ const keyBits = 13
 // A termPrefilter rules out most pieces of a text, between white space, that have none
 // of some terms, without analysing them. The first bytes of a term are its key. An
 // ASCII piece with the term contains them in either case, possibly with underscores
-// in between, which are no part of a term. They stand where a term can begin: at an upper
+// in between, which are not part of a term. They stand where a term can begin: at an upper
 // case letter, or after a character that is neither a letter nor a digit. A piece with a
 // character outside of ASCII is never ruled out. Without it a search for two words takes 8 to 13 % more CPU.
 type termPrefilter struct {
