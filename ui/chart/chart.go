@@ -104,8 +104,8 @@ func (s Series) sum() (sum float64) {
 	return sum
 }
 
-// most returns the largest sum.
-func (c *Chart) most() (most float64) {
+// largestSum returns the largest sum.
+func (c *Chart) largestSum() (most float64) {
 	for i := range c.Labels {
 		most = max(most, c.sum(i))
 	}
@@ -131,7 +131,7 @@ func (c *Chart) Bars() (n int) {
 }
 
 // Empty reports whether there is nothing to see.
-func (c *Chart) Empty() bool { return c.most() == 0 }
+func (c *Chart) Empty() bool { return c.largestSum() == 0 }
 
 // Fold sorts the series, the largest first, leaves out those without a value, and joins
 // those after the first n into one.
@@ -270,7 +270,7 @@ func newRows[T any](n names, rows []T, key func(*T) *audit.Key, parts []string, 
 		n.by = n.by[1:]
 	} else {
 		for i := range rows {
-			c.Labels = append(c.Labels, n.of(key(&rows[i])))
+			c.Labels = append(c.Labels, n.nameOf(key(&rows[i])))
 		}
 	}
 	series := make(map[string]int)
@@ -281,7 +281,7 @@ func newRows[T any](n names, rows []T, key func(*T) *audit.Key, parts []string, 
 		}
 		for part, name := range parts {
 			if c.Kind == Bars && len(n.by) > 0 {
-				name = n.of(k)
+				name = n.nameOf(k)
 			}
 			s, ok := series[name]
 			if !ok {
@@ -321,8 +321,8 @@ func (c *Chart) Top(n int, share float64) {
 	}
 }
 
-// of joins the values of the dimensions of a row.
-func (n names) of(k *audit.Key) string {
+// nameOf joins the values of the dimensions of a row.
+func (n names) nameOf(k *audit.Key) string {
 	return strings.Join(lists.Map(n.by, func(by string) string { return n.value(k, by) }), " · ")
 }
 

@@ -149,7 +149,7 @@ func (c *Chart) link(label int) string {
 // bars draws a stack for each label, the first series at the bottom.
 func (d *drawing) bars() {
 	height := float64(barsHeight)
-	most := d.most()
+	most := d.largestSum()
 	step, steps := d.Unit.axis(most)
 	top := step * float64(steps)
 	if d.Low {
@@ -242,7 +242,7 @@ func (d *drawing) legend() {
 
 // ranking draws a line of text for each label, with a bar below it.
 func (d *drawing) ranking() {
-	most := d.most()
+	most := d.largestSum()
 	for i, label := range d.Labels {
 		y := float64(i * rankHeight)
 		d.Texts = append(d.Texts,
@@ -343,7 +343,7 @@ func (c *Chart) table() *table {
 		return list
 	}
 	t := &table{Head: cells(c.Head, func(s Series) string { return clean(s.Name) }, "total")}
-	most := c.most()
+	most := c.largestSum()
 	for i, label := range c.Labels {
 		if sum := c.sum(i); sum > 0 {
 			value := func(s Series) string { return c.Unit.text(s.Values[i], most) }
@@ -380,7 +380,7 @@ func (d *drawing) Summary() string {
 	if d.Empty() {
 		return d.Title + ": nothing"
 	}
-	total, most := d.total(), d.most()
+	total, most := d.total(), d.largestSum()
 	at := 0
 	for d.sum(at) < most {
 		at++

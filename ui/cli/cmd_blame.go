@@ -272,7 +272,7 @@ const (
 )
 
 // git runs the git program in a directory, and has what it prints read. No argument of the user's is
-// an option: callers put these after --end-of-options or --, and paths are no patterns.
+// an option: callers put these after --end-of-options or --, and paths are not patterns.
 //
 // The repository may be anybody's. Only plumbing is run, which ignores most settings and none of
 // which starts a program here: no hook, pager, filter, signature check or monitor, and no transport,

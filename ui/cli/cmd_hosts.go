@@ -205,7 +205,7 @@ func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*
 		return nil, err
 	}
 	defer x.Close()
-	list, err := h.named(x.Reader, &req)
+	list, err := h.namedSessions(x.Reader, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*
 	return &remote.Coverage{Sessions: len(list), Sent: len(list)}, nil
 }
 
-// named returns the session files that a request names, with the other files of the same
+// namedSessions returns the session files that a request names, with the other files of the same
 // sessions.
-func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.Summary, err error) {
+func (h *host) namedSessions(r *index.Reader, req *ssh.SessionRequest) (list []*session.Summary, err error) {
 	all := r.Summaries()
 	if len(req.Names) == 0 {
 		for i := range all {

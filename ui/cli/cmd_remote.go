@@ -351,7 +351,7 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.Reveal, DryRun: o.DryRun, Patient: o.Watch, Now: a.Now,
 	}
 	for {
-		err := o.once(ctx, q, archive, push)
+		err := o.pushOnce(ctx, q, archive, push)
 		if !o.Watch || ctx.Err() != nil || err != nil && !errors.Is(err, problem.ErrIncomplete) {
 			return o.ended(ctx, err)
 		}
@@ -373,7 +373,7 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 	return problem.ErrLeft
 }
 
-func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
+func (o *pushOptions) pushOnce(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
 	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err

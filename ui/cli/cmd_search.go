@@ -368,7 +368,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	if err != nil {
 		return err
 	}
-	named(q, target)
+	askForNamed(q, target)
 	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 			return problem.ErrNothingFound
 		}
 	}
-	named(q, append(hits.paths, o.target)...)
+	askForNamed(q, append(hits.paths, o.target)...)
 	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 // latestElsewhere is among how many sessions of an archive the last one is looked for.
 const latestElsewhere = 20
 
-// named makes archives send only the sessions that the user named.
-func named(q *asking.Command, targets ...string) {
+// askForNamed makes archives send only the sessions that the user named.
+func askForNamed(q *asking.Command, targets ...string) {
 	elsewhere := &q.Question
 	for _, target := range targets {
 		name, _ := sessions.SplitTarget(target)
@@ -494,7 +494,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 	if err != nil {
 		return err
 	}
-	named(q, o.target)
+	askForNamed(q, o.target)
 	x, err := snapshot.Open(ctx, q.Location, q.Question)
 	if err != nil {
 		return err

@@ -346,7 +346,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 			return printer.NewCommandsAudit(t, o.Limit.N, run.Out.Layout), nil
 		}
 		if run.Out.Format == printer.FormatText {
-			run.req.Limit = 0 // calls that are only counted are no rows
+			run.req.Limit = 0 // calls that are only counted are not rows
 		}
 		l, err := remote.Calls.Ask(answering, run.of, run.req)
 		if err != nil {
@@ -389,7 +389,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 		return problem.Usagef("", "--watch and --svg cannot be combined")
 	}
 	o.NoPager = true
-	return again(ctx, a, func() error { return once(ctx, a, prices) })
+	return printAgain(ctx, a, func() error { return once(ctx, a, prices) })
 }
 
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
@@ -441,9 +441,9 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 
 const lookEvery = 2 * time.Second
 
-// again prints an answer each time it changes, until the user interrupts it. On a terminal it
+// printAgain prints an answer each time it changes, until the user interrupts it. On a terminal it
 // replaces the answer before. Only the first answer has warnings.
-func again(ctx context.Context, a *app.App, answer func() error) error {
+func printAgain(ctx context.Context, a *app.App, answer func() error) error {
 	out, last := a.Out, ""
 	defer func() { a.Out = out }()
 	for look := time.Tick(lookEvery); ; {

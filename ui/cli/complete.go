@@ -140,7 +140,7 @@ func fromIndex(a *app.App, cmd *cobra.Command, prefix string, list func(*index.R
 		return nil
 	}
 	defer r.Close()
-	// What sessions say is no flag, and no line of the answer to the shell.
+	// What sessions say is neither a flag nor a line of the answer to the shell.
 	values := slices.DeleteFunc(list(r, prefix), func(v string) bool {
 		word, _, _ := strings.Cut(v, "\t")
 		return strings.HasPrefix(word, "-") || strings.ContainsFunc(word, terminal.Hidden)

@@ -52,7 +52,7 @@ func TestWatchAsksForChangesOnly(t *testing.T) {
 	asked := func() int64 {
 		t.Helper()
 		before := requests.Load()
-		if err := o.once(t.Context(), q, archive, opensearch.Push{Host: "laptop", Adapter: b.Agents, Files: q.Disk(), Now: b.App.Now}); err != nil {
+		if err := o.pushOnce(t.Context(), q, archive, opensearch.Push{Host: "laptop", Adapter: b.Agents, Files: q.Disk(), Now: b.App.Now}); err != nil {
 			t.Fatal(err)
 		}
 		return requests.Load() - before

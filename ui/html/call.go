@@ -234,7 +234,7 @@ func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
 		v.Output = append(v.Output, block{Load: x.page.Site.Output(e.Index, i, language)})
 		return
 	}
-	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, bytes.Trim(text, "\n"))})
+	v.Output = append(v.Output, block{Fold: fold{}.withCode(x, language, bytes.Trim(text, "\n"))})
 }
 
 // maxAside is the length of the longest result that is shown as a remark on a diff.
@@ -263,9 +263,9 @@ func (x *writer) code(language string, text []byte) template.HTML {
 	return x.highlight(language, strings.Trim(visible(text), "\n"))
 }
 
-// with returns the fold with a text as code. If it is not highlighted, its HTML is made as
+// withCode returns the fold with a text as code. If it is not highlighted, its HTML is made as
 // it is written: there may be much of it.
-func (f fold) with(x *writer, language string, text []byte) *fold {
+func (f fold) withCode(x *writer, language string, text []byte) *fold {
 	source := strings.Trim(visible(text), "\n")
 	switch {
 	case source == "":

@@ -226,7 +226,7 @@ func (x *writer) newBlock(it *transcript.Item, i int) block {
 
 // data returns a text that is not part of the conversation.
 func (x *writer) data(b *session.Block) *fold {
-	return fold{Class: "data", Title: capital(string(b.Kind)), Note: human.Bytes(int64(len(b.Text)))}.with(x, "", b.Text)
+	return fold{Class: "data", Title: capital(string(b.Kind)), Note: human.Bytes(int64(len(b.Text)))}.withCode(x, "", b.Text)
 }
 
 // firstLine returns the line that the title of a folded text shows.
@@ -320,7 +320,7 @@ func (x *writer) step(k int, e *entry.Entry) {
 		return
 	}
 	x.flush()
-	x.enter(e)
+	x.enterBranches(e)
 	if e.Role == session.RoleToolResult {
 		x.write("entry", x.newResult(e))
 		return
@@ -385,8 +385,8 @@ func (x *writer) leave(n int) {
 	}
 }
 
-// enter begins the branches of an entry that have none written yet.
-func (x *writer) enter(e *entry.Entry) {
+// enterBranches begins the branches of an entry that have none written yet.
+func (x *writer) enterBranches(e *entry.Entry) {
 	for depth, b := range x.branches {
 		if b.written {
 			continue

@@ -62,9 +62,9 @@ func (d *prose) leave(n int) {
 	}
 }
 
-// enter opens and closes containers, until the open ones are the containers of the margin. It
+// enterContainers opens and closes containers, until the open ones are the containers of the margin. It
 // reports whether a paragraph goes on.
-func (d *prose) enter(m markdown.Margin, isText bool) (goesOn bool) {
+func (d *prose) enterContainers(m markdown.Margin, isText bool) (goesOn bool) {
 	quotes := 0
 	for quotes < len(d.open) && d.open[quotes].tag == "blockquote" {
 		quotes++
@@ -117,7 +117,7 @@ func (d *prose) item(mark markdown.Mark, inList func() bool) {
 }
 
 func (d *prose) Text(m markdown.Margin, level int, runs []markdown.Run) {
-	fresh := !d.enter(m, level == 0)
+	fresh := !d.enterContainers(m, level == 0)
 	if len(runs) == 1 && runs[0].Text == "" && len(m.Marks) == 0 { // a quotation goes on
 		d.leave(len(d.open))
 		d.blank = true
@@ -146,7 +146,7 @@ func (d *prose) Text(m markdown.Margin, level int, runs []markdown.Run) {
 
 // block writes a piece that is not text.
 func (d *prose) block(m markdown.Margin, html string) {
-	d.enter(m, false)
+	d.enterContainers(m, false)
 	d.leave(len(d.open))
 	d.b.WriteString(html)
 }

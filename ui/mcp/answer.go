@@ -208,7 +208,7 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	return cutPage(q.maxBytes, len(p.rows), func(n int) (any, string) {
 		f := p.footer
 		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
-			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
+			f.NextCursor = q.s.nextCursor(q.Index, q.at, func(c *cursor) { next(c, n) })
 		}
 		rows := append([]Row{}, p.rows[:n]...) // never null in JSON
 		var b strings.Builder
@@ -253,8 +253,8 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, 
 	return x, at, nil
 }
 
-// next returns a cursor to another position of the same answer.
-func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
+// nextCursor returns a cursor to another position of the same answer.
+func (s *server) nextCursor(x *Index, at *cursor, set func(*cursor)) string {
 	c := *at
 	if !c.relative {
 		c.Now = 0

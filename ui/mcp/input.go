@@ -189,7 +189,7 @@ func schemaOf[T any]() *jsonschema.Schema {
 	if err != nil {
 		panic(err) // the types are ours
 	}
-	each(s, func(s *jsonschema.Schema) {
+	eachSchema(s, func(s *jsonschema.Schema) {
 		if len(s.Types) == 2 && s.Types[0] == "null" { // lists are absent instead
 			s.Type, s.Types = s.Types[1], nil
 		}
@@ -197,15 +197,15 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// each visits a schema, and the schemas of its items and properties.
-func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+// eachSchema visits a schema, and the schemas of its items and properties.
+func eachSchema(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
 		return
 	}
 	visit(s)
-	each(s.Items, visit)
+	eachSchema(s.Items, visit)
 	for _, p := range s.Properties {
-		each(p, visit)
+		eachSchema(p, visit)
 	}
 }
 
@@ -236,7 +236,7 @@ const mostWords = 10
 
 // open allows properties that are not described: answers may get more of them.
 func open(s *jsonschema.Schema) *jsonschema.Schema {
-	each(s, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
+	eachSchema(s, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
 	return s
 }
 

@@ -260,9 +260,9 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		switch {
 		case n == len(w.rows) && w.rest != nil: // the last entry is a piece
 			a.After++
-			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n-1, w.rest.Part, w.rest.Offset })
+			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n-1, w.rest.Part, w.rest.Offset })
 		case a.After > 0:
-			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
+			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
 		}
 		return a, w.text(&a)
 	})

@@ -170,7 +170,7 @@ func New(c Config) *mcp.Server {
 }
 
 // Serve reads messages from in and answers on out, a message a line, until in ends
-// or the context is done. It is no error if the client goes away.
+// or the context is done. It is not an error if the client goes away.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -90,7 +90,7 @@ func (a *Audit) JSON(j *JSON) {
 		Command: a.command, lead: a.facts, Name: "rows", Rows: a.table.values, broken: true,
 		Tail: func(n int) any {
 			a.Rows = n
-			end := about(a.About)
+			end := listedAbout(a.About)
 			last := session.Time{}
 			if n == 0 && a.Empty != nil {
 				if e, err := a.Empty(); err != nil {
@@ -242,7 +242,7 @@ func limited[T any](list []T, limit int) []T {
 	return list
 }
 
-func shown(rows, all int, one, many string) string {
+func shownOf(rows, all int, one, many string) string {
 	return human.Plural(all, one, many) + human.When(rows < all, "; "+human.Number(rows)+" shown (more: -n)")
 }
 
@@ -263,9 +263,9 @@ type GridColumn struct {
 
 // Grid returns the columns that text has on a terminal with room for all.
 func (a *Audit) Grid() (*Grid, error) {
-	g := &Grid{Columns: lists.Map(a.table.shown(true), func(c column) GridColumn { return GridColumn{c.Title, c.Right} })}
+	g := &Grid{Columns: lists.Map(a.table.shownColumns(true), func(c column) GridColumn { return GridColumn{c.Title, c.Right} })}
 	texts := func(r *sheetRow) []string { return lists.Map(r.cells, func(c cell) string { return c.Text }) }
-	err := a.table.each(func(r *sheetRow) error {
+	err := a.table.eachRow(func(r *sheetRow) error {
 		g.Rows = append(g.Rows, texts(r))
 		return nil
 	})
@@ -405,7 +405,7 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, d
 	}
 	return human.Joined(" · ",
 		currentBlock(t, now),
-		human.When(rows < len(t.Rows), shown(rows, len(t.Rows), "row", "rows")),
+		human.When(rows < len(t.Rows), shownOf(rows, len(t.Rows), "row", "rows")),
 		strings.Join(sources, " · "),
 		withoutPrice(t),
 		human.When(t.Total.Filled > 0, money.Text(t.Total.FilledCost)+" of it from the file of prices"),
@@ -442,7 +442,7 @@ const (
 )
 
 // TakesTrend reports whether an answer with these dimensions has a column that needs the
-// rows by day: where there is room, and rows are no periods themselves.
+// rows by day: where there is room, and rows are not periods themselves.
 func (l Layout) TakesTrend(by []string) bool {
 	return l.Charts && l.Width >= roomForTrend && !slices.ContainsFunc(by, audit.IsPeriod)
 }

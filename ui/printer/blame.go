@@ -33,7 +33,7 @@ func (b *Blame) JSON(j *JSON) {
 			Lines   int `json:"total"`
 			Written int `json:"written"`
 			search.About
-		}{r.Total, r.Written, about(r.About)},
+		}{r.Total, r.Written, listedAbout(r.About)},
 	})
 }
 
@@ -196,8 +196,8 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 	}
 	facts = strings.ReplaceAll(ansi.Wordwrap(facts, max(t.Width-2-len(lines), 1), ""), "\n", "\n  ")
 	t.Print(t.Style(TitleStyle, lines), t.Dim("  "+facts), "\n")
-	t.said(session.KindPrompt, x.Prompt)
-	t.said(session.KindReply, x.Reply)
+	t.printSaid(session.KindPrompt, x.Prompt)
+	t.printSaid(session.KindReply, x.Reply)
 }
 
 // titleBeside returns the title of a session, "" if the prompt of the turn is the title.
@@ -210,8 +210,8 @@ func (t *Text) fit(lines, text string) {
 	t.Print(t.Style(TitleStyle, lines), "  ", terminal.Clip(text, max(t.Width-len(lines)-2, 1)), "\n")
 }
 
-// said writes the beginning of a text, on two lines at most.
-func (t *Text) said(kind session.Kind, said *blame.Said) {
+// printSaid writes the beginning of a text, on two lines at most.
+func (t *Text) printSaid(kind session.Kind, said *blame.Said) {
 	if said == nil {
 		return
 	}
@@ -248,7 +248,7 @@ func (c *Commits) JSON(j *JSON) {
 			Total int `json:"total"`
 			Found int `json:"found"`
 			search.About
-		}{len(r.Rows), r.Found, about(r.About)},
+		}{len(r.Rows), r.Found, listedAbout(r.About)},
 	})
 }
 
@@ -306,9 +306,9 @@ func (c *Commits) Text(t *Text) {
 		cost := human.When(x.Cost > 0, human.DollarsUpTo(x.Cost).Text(x.Cost))
 		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
-		t.said(session.KindPrompt, x.Prompt)
+		t.printSaid(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {
-			t.said(session.KindReply, x.Reply)
+			t.printSaid(session.KindReply, x.Reply)
 		}
 	}
 }

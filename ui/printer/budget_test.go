@@ -146,7 +146,7 @@ func TestBoundedKeepsLittle(t *testing.T) {
 	if b.size > 2000 {
 		t.Errorf("%d bytes are kept for an answer of 1000", b.size)
 	}
-	b.last([]byte(`{"type":"summary"`))
+	b.finish([]byte(`{"type":"summary"`))
 	if err := b.End(); err != nil {
 		t.Fatal(err)
 	}

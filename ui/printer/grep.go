@@ -346,7 +346,7 @@ func (g *Grep) JSON(j *JSON) {
 				WithHits int  `json:"filesWithMatch"`
 				Limited  bool `json:"limited,omitempty"`
 				search.About
-			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, about(search.About{Index: state})}
+			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, listedAbout(search.About{Index: state})}
 		},
 	})
 }
@@ -388,8 +388,8 @@ func (g *Grep) messages(out *grepLines, lead grepLead) {
 		Stats   grepStats `json:"stats"`
 		Limited bool      `json:"limited,omitempty"`
 		search.About
-	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, about(search.About{Index: state})}})
-	out.last(message[:len(message)-1])
+	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, listedAbout(search.About{Index: state})}})
+	out.finish(message[:len(message)-1])
 }
 
 type grepSubmatch struct {

@@ -87,7 +87,7 @@ func (j *JSON) Stream(s *Stream) {
 	if len(members) > 0 {
 		members = append([]byte{','}, members...)
 	}
-	j.last(members)
+	j.finish(members)
 }
 
 // list writes and counts rows.
@@ -123,7 +123,7 @@ func (j *JSON) list(s *Stream, kind pieceKind) (n int) {
 
 // Object writes an answer or a summary, with the members of all the structs.
 func (j *JSON) Object(command string, structs ...any) {
-	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
+	j.finish(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
 }
 
 // InLines returns a member of the summary of lines, which an object does not have.
@@ -214,7 +214,7 @@ type longRow interface {
 // longFrom is the least size of a row that is written piece by piece.
 const longFrom = 1 << 20
 
-// long writes a long row. Of a bounded answer it is no part.
+// long writes a long row. A bounded answer has none.
 func (j *JSON) long(r longRow) {
 	if j.max > 0 {
 		j.dropped++
@@ -285,8 +285,8 @@ func List[T any](s []T) []T {
 	return s
 }
 
-// about returns what ends an answer, with [] instead of null.
-func about(a search.About) search.About {
+// listedAbout returns what ends an answer, with [] instead of null.
+func listedAbout(a search.About) search.About {
 	a.Warnings = List(a.Warnings)
 	return a
 }
@@ -378,9 +378,9 @@ func (b *budget) take(p piece) {
 	}
 }
 
-// last takes the last piece, an object without its closing brace, and writes what
+// finish takes the last piece, an object without its closing brace, and writes what
 // is kept.
-func (b *budget) last(data []byte) {
+func (b *budget) finish(data []byte) {
 	if b.max == 0 {
 		b.Pass(append(data, "}\n"...))
 		return

@@ -105,8 +105,8 @@ func (l Layout) Badge(host, agent string, kept bool) string {
 	return terminal.Clean(human.Badge(host, agent, l.Several, kept))
 }
 
-// named returns the layout of records: only the names of sessions depend on the layout.
-func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name, Known: l.Known} }
+// namesOnly returns the layout of records: only the names of sessions depend on the layout.
+func (l Layout) namesOnly() Layout { return Layout{ShortID: l.ShortID, Name: l.Name, Known: l.Known} }
 
 // known returns the name of a session of another machine.
 func (l Layout) known(path string) string {
@@ -203,14 +203,14 @@ func (p *Printer) Print(a Answer) error {
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
-			a.Plain(&Text{Sink: out, Layout: p.Layout.named()})
+			a.Plain(&Text{Sink: out, Layout: p.Layout.namesOnly()})
 		case tabular:
-			(&Text{Sink: out}).records(a.Sheet(p.Layout.named()))
+			(&Text{Sink: out}).records(a.Sheet(p.Layout.namesOnly()))
 		default:
 			a.Text(&Text{Sink: out})
 		}
 	case FormatTemplate:
-		n := a.(tabular).Sheet(p.Layout.named()).template(out, p.Template)
+		n := a.(tabular).Sheet(p.Layout.namesOnly()).template(out, p.Template)
 		if audit, ok := a.(*Audit); ok {
 			audit.Rows = n
 		}

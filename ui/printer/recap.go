@@ -34,7 +34,7 @@ func (a *Recap) JSON(j *JSON) {
 			Cost     float64 `json:"cost"`
 			Estimate string  `json:"estimate,omitempty"`
 			search.About
-		}{r.Total, r.Files, r.Cost, r.Estimate, about(r.About)},
+		}{r.Total, r.Files, r.Cost, r.Estimate, listedAbout(r.About)},
 	})
 }
 
@@ -118,7 +118,7 @@ func afterChanges(f *recap.Fact) string {
 
 // FactText returns a fact on a line, with paths relative to a directory.
 func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string {
-	text := within(f.Text, dir)
+	text := relativeTo(f.Text, dir)
 	switch details := factDetails(f, place); {
 	case f.What == recap.Commit:
 		return details + " " + text
@@ -171,7 +171,7 @@ func (a *Recap) Text(t *Text) {
 			// What passed later stands behind what did not.
 			facts := factsOf(s, what)
 			passed := slices.DeleteFunc(slices.Clone(facts), func(f *recap.Fact) bool { return f.Passed == nil })
-			hidden = a.each(t, s, append(neverPassed(facts), passed...)) || hidden
+			hidden = a.printFacts(t, s, append(neverPassed(facts), passed...)) || hidden
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
@@ -196,8 +196,8 @@ func (t *Text) fact(label, text string) {
 	t.Print(t.Dim(label), terminal.Clip(terminal.Clean(text), t.Width-len(label)), "\n")
 }
 
-// each writes the facts of a kind, each with its entry. It reports whether it left some out.
-func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) (hidden bool) {
+// printFacts writes the facts of a kind, each with its entry. It reports whether it left some out.
+func (a *Recap) printFacts(t *Text, s *recap.Session, facts []*recap.Fact) (hidden bool) {
 	for i, f := range facts {
 		label := human.When(i == 0, string(f.What))
 		if i == fewFacts && len(facts) > fewFacts+1 && !a.All {
@@ -262,7 +262,7 @@ func briefFailures(failed []*recap.Fact, dir string) string {
 	case passed > 0:
 		head += fmt.Sprintf(", %d passed later; never", passed)
 	}
-	return head + ": " + strings.Join(lists.Map(named, func(f *recap.Fact) string { return terminal.ClipWords(within(f.Text, dir), mostCommand/2) }), ", ")
+	return head + ": " + strings.Join(lists.Map(named, func(f *recap.Fact) string { return terminal.ClipWords(relativeTo(f.Text, dir), mostCommand/2) }), ", ")
 }
 
 func neverPassed(facts []*recap.Fact) []*recap.Fact {
@@ -291,7 +291,7 @@ func (a *Lessons) JSON(j *JSON) {
 		end: struct {
 			Total int `json:"total"`
 			search.About
-		}{r.Total, about(r.About)},
+		}{r.Total, listedAbout(r.About)},
 	})
 }
 

@@ -36,7 +36,7 @@ type Search struct {
 // Written returns how many hits were written.
 func (s *Search) Written() int { return s.written }
 
-func (s *Search) each(visit func(*search.Hit) error) error {
+func (s *Search) eachHit(visit func(*search.Hit) error) error {
 	return s.Response.Each(s.Context, func(h *search.Hit) error {
 		if s.written++; s.Shown != nil {
 			s.Shown(h)
@@ -54,7 +54,7 @@ func (s *Search) JSON(j *JSON) {
 			Scope    string `json:"scope,omitempty"`
 			AllWords bool   `json:"allWords,omitempty"`
 		}{s.Query, s.Scope, s.AllWords},
-		Name: "hits", Rows: func(visit func(any) error) error { return s.each(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
+		Name: "hits", Rows: func(visit func(any) error) error { return s.eachHit(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
 		Tail: func(int) any {
 			return struct {
 				Total    int `json:"total"`
@@ -78,7 +78,7 @@ func (s *Search) JSON(j *JSON) {
 // Paths returns the session files of the hits, each once.
 func (s *Search) Paths() (paths []string, err error) {
 	listed := make(map[string]bool)
-	err = s.each(func(h *search.Hit) error {
+	err = s.eachHit(func(h *search.Hit) error {
 		if !listed[h.SessionPath] {
 			listed[h.SessionPath] = true
 			paths = append(paths, h.SessionPath)
@@ -96,7 +96,7 @@ type searchRow struct {
 
 // rows visits the hits, each with the entries around it, in order.
 func (s *Search) rows(visit func(*searchRow) error) error {
-	return s.each(func(h *search.Hit) error {
+	return s.eachHit(func(h *search.Hit) error {
 		rows := []searchRow{{Hit: h}}
 		for j := range h.After {
 			rows = append(rows, searchRow{h, &h.After[j]})
@@ -236,7 +236,7 @@ func (s *Search) Text(t *Text) {
 			hits = hits[:0]
 		}
 	}
-	t.Fail(s.each(func(h *search.Hit) error {
+	t.Fail(s.eachHit(func(h *search.Hit) error {
 		if len(hits) > 0 && hits[0].SessionPath != h.SessionPath && (owner(h) == nil || owner(&hits[0]) != owner(h)) {
 			write()
 			t.Print("\n")

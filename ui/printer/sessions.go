@@ -204,7 +204,7 @@ func (s *Sessions) Text(t *Text) {
 	default:
 		t.table(s.Sheet(t.Layout))
 	}
-	line := shown(n, s.List.Total, "session", "sessions")
+	line := shownOf(n, s.List.Total, "session", "sessions")
 	if !s.List.TotalIsExact {
 		line = human.Plural(n, "session", "sessions") + " shown; more with -n"
 	}
@@ -275,7 +275,7 @@ func (s *Similar) Sheet(layout Layout) table {
 
 func (s *Similar) Text(t *Text) {
 	if n := t.table(s.Sheet(t.Layout)); n > 0 {
-		t.Print("\n", t.Dim(atLeast(s.Response.TotalIsExact)+shown(n, s.Response.Total, "similar session", "similar sessions")), "\n")
+		t.Print("\n", t.Dim(atLeast(s.Response.TotalIsExact)+shownOf(n, s.Response.Total, "similar session", "similar sessions")), "\n")
 	}
 }
 
@@ -345,7 +345,7 @@ func (f *Fix) Text(t *Text) {
 		one, many = "session has an error like it", "sessions have errors like it"
 	}
 	if r.Total > 0 {
-		line := atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, one, many)
+		line := atLeast(r.TotalIsExact) + shownOf(len(r.Sessions), r.Total, one, many)
 		t.Print(t.Dim(ansi.Wordwrap("\n"+line, t.Width, "")), "\n")
 	}
 }
@@ -361,7 +361,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
-	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
+	last.Fragment.Text = deepPath().ReplaceAllString(relativeTo(s.Error.Text, s.CWD), "…/")
 	t.hit(&last)
 	calls := s.Calls
 	if len(calls) > shownCalls {
@@ -391,7 +391,7 @@ func (t *hitText) calls(cwd string, list []fix.Call) {
 			mark = "  " + t.Style(ErrorStyle, "failed")
 			room -= len("  failed")
 		}
-		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)), mark, "\n")
+		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(relativeTo(c.Text, cwd)), max(room, 1)), mark, "\n")
 	}
 }
 
@@ -402,8 +402,8 @@ var entering = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // error.
 var deepPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){3,}[/\\]`) })
 
-// within returns a call as seen from a directory.
-func within(call, dir string) string {
+// relativeTo returns a call as seen from a directory.
+func relativeTo(call, dir string) string {
 	call = entering().ReplaceAllString(call, "")
 	if dir = strings.TrimRight(dir, "/"); dir != "" {
 		call = strings.ReplaceAll(call, dir+"/", "")

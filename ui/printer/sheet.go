@@ -73,8 +73,8 @@ type sheetRow struct {
 // table is a sheet of any type. people selects the columns of text, otherwise the columns of plain
 // and CSV.
 type table interface {
-	shown(people bool) []column
-	each(visit func(*sheetRow) error) error           // in text; a row is valid until the next one
+	shownColumns(people bool) []column
+	eachRow(visit func(*sheetRow) error) error        // in text; a row is valid until the next one
 	records(visit func(columns []string) error) error // in plain and CSV; likewise
 	values(visit func(any) error) error
 	sum() *sheetRow
@@ -83,15 +83,15 @@ type table interface {
 	template(s *Sink, t *Template) (n int)
 }
 
-// in reports whether a form has the column.
-func (c *column) in(people bool) bool {
+// isIn reports whether a form has the column.
+func (c *column) isIn(people bool) bool {
 	return people && c.Title != "" || !people && c.Name != ""
 }
 
-func (s *sheet[T]) shown(people bool) []column {
+func (s *sheet[T]) shownColumns(people bool) []column {
 	var list []column
 	for i := range s.columns {
-		if c := &s.columns[i].column; c.in(people) {
+		if c := &s.columns[i].column; c.isIn(people) {
 			list = append(list, *c)
 		}
 	}
@@ -101,7 +101,7 @@ func (s *sheet[T]) shown(people bool) []column {
 func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	*r = sheetRow{cells: r.cells[:0]}
 	for i := range s.columns {
-		if c := &s.columns[i]; c.in(true) {
+		if c := &s.columns[i]; c.isIn(true) {
 			shown := c.cell(v)
 			shown.Text = shown.Indent + terminal.Clean(cmp.Or(shown.Text, shown.Plain))
 			shown.width = terminal.Width(shown.Text)
@@ -113,7 +113,7 @@ func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	}
 }
 
-func (s *sheet[T]) each(visit func(*sheetRow) error) error {
+func (s *sheet[T]) eachRow(visit func(*sheetRow) error) error {
 	r := &sheetRow{}
 	return s.rows(func(v *T) error {
 		s.fill(r, v)
@@ -126,7 +126,7 @@ func (s *sheet[T]) records(visit func(columns []string) error) error {
 	return s.rows(func(v *T) error {
 		columns = columns[:0]
 		for i := range s.columns {
-			if c := &s.columns[i]; c.in(false) {
+			if c := &s.columns[i]; c.isIn(false) {
 				columns = append(columns, c.cell(v).Plain)
 			}
 		}
@@ -163,7 +163,7 @@ func listed[T any](list []T) func(func(*T) error) error {
 
 // names lists the names of the columns of plain and CSV.
 func names(s table) []string {
-	return lists.Map(s.shown(false), func(c column) string { return c.Name })
+	return lists.Map(s.shownColumns(false), func(c column) string { return c.Name })
 }
 
 // table writes and counts the rows as records.
@@ -269,10 +269,10 @@ type tableLayout struct {
 // measured first, unless a column has a fixed width: then they are written as they
 // come.
 func (t *Text) table(s table) (n int) {
-	l := &tableLayout{columns: s.shown(true)}
+	l := &tableLayout{columns: s.shownColumns(true)}
 	l.widths = lists.Map(l.columns, func(c column) int { return c.Width })
 	l.whole = make([]float64, len(l.columns))
-	each, total := s.each, s.sum()
+	each, total := s.eachRow, s.sum()
 	if !slices.ContainsFunc(l.widths, func(width int) bool { return width > 0 }) {
 		var rows []sheetRow
 		t.Fail(each(func(r *sheetRow) error {

@@ -336,7 +336,7 @@ func (s Stores) Sheet(layout Layout) table {
 			{column{Field: "agent", Title: human.When(several, "AGENT")}, func(s *Store) cell { return cell{Text: s.Label, Plain: s.Agent} }},
 			{column{Name: "name", Title: "STORE"}, func(s *Store) cell { return textCell(s.Name) }},
 			{column{Name: "coverage", Title: "COVERAGE"}, func(s *Store) cell { return textCell(s.Coverage) }},
-			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(there(s)) }},
+			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(existsText(s)) }},
 			{column{Name: "format"}, func(s *Store) cell { return textCell(s.Format) }},
 			{column{Name: "path", Title: "PATH", Flex: true, Left: true}, func(s *Store) cell { return layout.pathCell(s.Path) }},
 			{column{Name: "role"}, func(s *Store) cell { return textCell(s.Role) }},
@@ -348,7 +348,7 @@ func (s Stores) Sheet(layout Layout) table {
 
 func (s Stores) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
-func there(s *Store) string {
+func existsText(s *Store) string {
 	if s.Exists == nil {
 		return "not looked at"
 	}

@@ -61,7 +61,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	}
 	a.closing = func(rows int) string {
 		return human.Joined(" · ",
-			human.When(rows < len(t.Rows), shown(rows, len(t.Rows), "row", "rows")),
+			human.When(rows < len(t.Rows), shownOf(rows, len(t.Rows), "row", "rows")),
 			human.When(a.Verbose, human.Some(t.Total.NoResult, "call has no result", "calls have no result")),
 			human.When(a.Verbose, human.Some(t.Total.NoCall, "result has no call", "results have no call")),
 			human.When(a.Verbose, human.Some(t.Total.Nested, "call was made by a tool", "calls were made by tools")))
@@ -118,7 +118,7 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 		LastUse: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
 		facts:   map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
 		closing: func(rows int) string {
-			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+			line := shownOf(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
 				line += ", " + human.Number(t.Unparsed) + " of which cannot be parsed (counted by their first word)"
 			}
@@ -140,7 +140,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 			if rows == 0 {
 				return "no call touched this file"
 			}
-			return shown(rows, len(t.Touches), "call", "calls")
+			return shownOf(rows, len(t.Touches), "call", "calls")
 		}
 		return a
 	}
@@ -163,7 +163,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 	}
 	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
 	a.LastUse = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
-	a.closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
+	a.closing = func(rows int) string { return shownOf(rows, len(t.Rows), "file", "files") }
 	return a
 }
 
@@ -299,7 +299,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		facts: struct {
 			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
 		}{total},
-		closing: func(rows int) string { return shown(rows, max(rows, l.Total), "call", "calls") },
+		closing: func(rows int) string { return shownOf(rows, max(rows, l.Total), "call", "calls") },
 	}
 }
 
@@ -365,7 +365,7 @@ func grouped[T any](rows []T, key func(*T) string) (groups [][]T) {
 }
 
 func (g *ruleGroups) closing() string {
-	line := shown(len(g.rows), g.commands, "command", "commands")
+	line := shownOf(len(g.rows), g.commands, "command", "commands")
 	if others := g.all - g.commands; others > 0 {
 		tools := strings.Join(slices.Sorted(maps.Keys(g.others)), ", ")
 		line += "; " + human.Plural(others, "call of "+tools+" is", "calls of "+tools+" are") + " also risky: pigrep tools calls --risky"

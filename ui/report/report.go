@@ -104,7 +104,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
-	t.More = more(len(list.Sessions)-len(t.Rows), "session", " (pigrep sessions)")
+	t.More = moreText(len(list.Sessions)-len(t.Rows), "session", " (pigrep sessions)")
 	s.Tables = []*Table{t}
 	return s
 }
@@ -276,7 +276,7 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	if d.err = cmp.Or(d.err, err); d.err != nil {
 		return
 	}
-	t.More = more(all-len(t.Rows), "row", "")
+	t.More = moreText(all-len(t.Rows), "row", "")
 	d.Tables = append(d.Tables, t)
 }
 
@@ -292,8 +292,8 @@ func Span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
 	return first, last
 }
 
-// with returns the request with other dimensions.
-func with(req audit.Request, by ...string) audit.Request {
+// groupedBy returns the request with other dimensions.
+func groupedBy(req audit.Request, by ...string) audit.Request {
 	req.By = by
 	return req
 }
@@ -301,7 +301,7 @@ func with(req audit.Request, by ...string) audit.Request {
 // Usage returns what tokens and money went into: over time, by model, project and
 // session.
 func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Section, error) {
-	models, err := src.Usage(ctx, with(req, "model"))
+	models, err := src.Usage(ctx, groupedBy(req, "model"))
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	d.Note = human.Joined("; ", "In "+human.Plural(models.Total.Sessions, "session", "sessions"), models.Estimate())
 	d.Figures = usageFigures(models)
 	first, last := Span(req, &models.Coverage)
-	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
+	over, err := src.Usage(ctx, groupedBy(req, chart.PeriodFor(first, last), "model"))
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		d.draw(tokens)
 	}
 	if last.Sub(first) > shortest {
-		days, err := src.Usage(ctx, with(req, "day"))
+		days, err := src.Usage(ctx, groupedBy(req, "day"))
 		if err != nil {
 			return nil, err
 		}
@@ -336,7 +336,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	for _, by := range []string{"model", "agent", "project", "session"} {
 		t := models
 		if by != "model" {
-			shown := with(req, by)
+			shown := groupedBy(req, by)
 			if by == "session" { // of many
 				shown.Rows = mostRows
 			}
@@ -372,7 +372,7 @@ func usageFigures(t *audit.UsageTable) []Fact {
 
 // Audit returns what tools did: calls, failures, commands, risky ones, files.
 func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Section, error) {
-	tools, err := src.Tools(ctx, with(req, "tool"))
+	tools, err := src.Tools(ctx, groupedBy(req, "tool"))
 	if err != nil {
 		return nil, err
 	}
@@ -383,13 +383,13 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	}
 	d.Note = "In " + human.Plural(tools.Total.Sessions, "session", "sessions")
 	d.Figures = []Fact{{Name: "calls", Value: human.Number(tools.Total.Calls)}}
-	over, err := src.Tools(ctx, with(req, chart.PeriodFor(Span(req, &tools.Coverage))))
+	over, err := src.Tools(ctx, groupedBy(req, chart.PeriodFor(Span(req, &tools.Coverage))))
 	if err != nil {
 		return nil, err
 	}
 	d.draw(chart.Tools(over, v.Home))
 	d.table(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
-	actions, err := src.Tools(ctx, with(req, "action"))
+	actions, err := src.Tools(ctx, groupedBy(req, "action"))
 	if err != nil {
 		return nil, err
 	}
@@ -424,7 +424,7 @@ func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*S
 	if len(t.Rows) > 0 {
 		s.Note = "The latest first"
 		s.Figures = []Fact{{Name: "failed", Value: human.Number(all)}}
-		t.More = more(all-len(t.Rows), "call", moreCalls)
+		t.More = moreText(all-len(t.Rows), "call", moreCalls)
 		s.Tables = []*Table{t}
 	}
 	return s, nil
@@ -466,15 +466,15 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 	for _, rule := range rules {
 		if t := byRule[rule.ID]; t != nil {
 			t.Note = rule.Severity.String() + ": " + rule.What
-			t.More = more(counts[rule.ID]-len(t.Rows), "call", moreCalls)
+			t.More = moreText(counts[rule.ID]-len(t.Rows), "call", moreCalls)
 			s.Tables = append(s.Tables, t)
 		}
 	}
 	return s, nil
 }
 
-// more says how many things a table leaves out, and where they are; "" for none.
-func more(n int, what, where string) string {
+// moreText says how many things a table leaves out, and where they are; "" for none.
+func moreText(n int, what, where string) string {
 	return human.When(n > 0, human.Plural(n, "more "+what, "more "+what+"s")+where)
 }
 

@@ -62,7 +62,7 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 		mark = cmp.Or(p.mark(e), indent)
 	}
 	name := terminal.Clean(c.Tool)
-	full := e != nil && p.whole(e) || e == nil && p.s.Full
+	full := e != nil && p.isWhole(e) || e == nil && p.s.Full
 	if len(files) > 0 {
 		p.callHead(mark, name+" ", right, func(room int) string { return p.changeSummary(files, room) })
 		if full {
@@ -118,7 +118,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 	for _, l := range rest {
 		p.broken(resultIndent, l)
 	}
-	p.more(resultIndent, len(lines)-shown, "")
+	p.printMore(resultIndent, len(lines)-shown, "")
 }
 
 // broken prints a line on as many as it needs.
@@ -170,7 +170,7 @@ func (p *showText) result(it *transcript.Item) {
 	} else if mark := p.mark(e); mark != "" {
 		p.line(mark + "  " + p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.ID), p.state(e))))
 	}
-	if p.named(e) {
+	if p.isNamed(e) {
 		edits.entry = e // what was named is unfolded
 	}
 	undone := e.IsError || e.View.Rejected
@@ -204,7 +204,7 @@ func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool
 		case b.Form == transcript.Image:
 			p.line(resultIndent + p.Dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
-			if p.open(e) {
+			if p.isOpen(e) {
 				p.foldedBlock(e, resultIndent, b)
 			}
 			continue
@@ -257,7 +257,7 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 		}
 	}
 	lines(f.Head)
-	p.more(resultIndent, f.Hidden, "")
+	p.printMore(resultIndent, f.Hidden, "")
 	lines(f.Tail)
 }
 
@@ -339,11 +339,11 @@ func (p *showText) diff(e *entry.Entry, files []diff.File, indent string, failed
 	} else if highest := slices.MaxFunc(rows, func(a, b diffRow) int { return a.number - b.number }).number; highest > 0 {
 		layout.digits = len(strconv.Itoa(highest))
 	}
-	p.more(indent, above, p.unfoldHint())
+	p.printMore(indent, above, p.unfoldHint())
 	for _, r := range rows {
 		p.diffRow(r, layout)
 	}
-	p.more(indent, below, p.unfoldHint())
+	p.printMore(indent, below, p.unfoldHint())
 }
 
 // diffRow is a line of a diff, or a separator.

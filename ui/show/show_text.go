@@ -55,7 +55,7 @@ type showText struct {
 	day     string
 	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
 	waiting []waitingCall
-	piece   string // Entry.Message of the last entry that was no result or remark
+	piece   string // Entry.Message of the last entry that was neither a result nor a remark
 	headed  bool   // the reply has its heading
 	begun   bool   // the reply has a call or thinking
 }
@@ -147,8 +147,8 @@ func (p *showText) cut(s string, indent int) string {
 	return terminal.Clip(s, max(minBodyColumns, p.Width-indent))
 }
 
-// when returns the time of day, with the date if that has changed.
-func (p *showText) when(at time.Time) string {
+// clockTime returns the time of day, with the date if that has changed.
+func (p *showText) clockTime(at time.Time) string {
 	if at.IsZero() || p.Now.IsZero() {
 		return p.s.stamp(at)
 	}
@@ -260,35 +260,35 @@ func (p *showText) entry(e *entry.Entry) {
 	case it.Remark != nil:
 		words := lists.Map(it.Remark, terminal.Clean)
 		p.remark(e, strings.Join(words, " "))
-	case aside && !p.open(e) && !p.named(e):
+	case aside && !p.isOpen(e) && !p.isNamed(e):
 		p.aside(&it)
 	case len(it.Blocks) > 0 || it.Class != transcript.Note && it.Class != transcript.Unknown:
-		p.said(&it)
+		p.printSaid(&it)
 	}
 }
 
 // lineLimit returns how many lines of a piece of the entry are shown; -1 for all.
 func (p *showText) lineLimit(e *entry.Entry, usual int) int {
 	switch {
-	case p.whole(e):
+	case p.isWhole(e):
 		return -1
-	case p.named(e):
+	case p.isNamed(e):
 		return max(usual, focusLines)
 	}
 	return usual
 }
 
-// open reports whether nothing of an entry is folded.
-func (p *showText) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
+// isOpen reports whether nothing of an entry is folded.
+func (p *showText) isOpen(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
 
-// whole reports whether no text of an entry is folded; its details may be.
-func (p *showText) whole(e *entry.Entry) bool {
-	return p.open(e) || p.s.Unfold && p.named(e)
+// isWhole reports whether no text of an entry is folded; its details may be.
+func (p *showText) isWhole(e *entry.Entry) bool {
+	return p.isOpen(e) || p.s.Unfold && p.isNamed(e)
 }
 
-// named reports whether more of an entry is shown because the user named it. An entry
+// isNamed reports whether more of an entry is shown because the user named it. An entry
 // that was folded on its own stays folded.
-func (p *showText) named(e *entry.Entry) bool {
+func (p *showText) isNamed(e *entry.Entry) bool {
 	_, set := p.s.Open[e.Index]
 	return p.s.Focus[e.Index] && !set
 }
@@ -300,7 +300,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	if e.Role == session.RoleAssistant && p.Width == 0 {
 		model = terminal.Clean(e.Model)
 	}
-	rest := " · " + human.Joined(" · ", p.when(e.Time)+" · "+terminal.Clean(e.ID), model, p.state(e))
+	rest := " · " + human.Joined(" · ", p.clockTime(e.Time)+" · "+terminal.Clean(e.ID), model, p.state(e))
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
@@ -327,7 +327,7 @@ func labelOf(e *entry.Entry) string {
 	return human.When(e.Labelled != "", "["+terminal.Clean(e.Labelled)+"]")
 }
 
-func (p *showText) said(it *transcript.Item) {
+func (p *showText) printSaid(it *transcript.Item) {
 	e, limit := it.Entry, summaryLines
 	var style ansi.Style
 	switch it.Class {
@@ -382,7 +382,7 @@ func (p *showText) prose(b transcript.Block, limit int) {
 		shown = len(lines)
 	}
 	p.indented(bodyIndent, lines[:shown])
-	p.more(bodyIndent, len(lines)-shown, "")
+	p.printMore(bodyIndent, len(lines)-shown, "")
 }
 
 func (p *showText) indented(indent string, lines []string) {
@@ -391,8 +391,8 @@ func (p *showText) indented(indent string, lines []string) {
 	}
 }
 
-// more says how many lines are hidden, and how to see them.
-func (p *showText) more(indent string, hidden int, hint string) {
+// printMore says how many lines are hidden, and how to see them.
+func (p *showText) printMore(indent string, hidden int, hint string) {
 	if hidden > 0 {
 		p.line(indent + p.Dim("… "+human.Plural(hidden, "more line", "more lines")+hint))
 	}
@@ -448,7 +448,7 @@ func (p *showText) reply(it *transcript.Item) {
 
 func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	text := prose.Tidy(b.Text)
-	if p.open(e) || p.named(e) {
+	if p.isOpen(e) || p.isNamed(e) {
 		p.line(bodyIndent + p.Style(printer.KindStyles[session.KindThinking], "thinking"))
 		p.indented(bodyIndent+bodyIndent, p.rendered(b, p.body(bodyIndent+bodyIndent), true))
 		return
@@ -466,10 +466,10 @@ func (p *showText) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--f
 // foldedBlock prints the kind and size of a block that is not part of the
 // conversation; with --full its text.
 func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block) {
-	if b.Kind == session.KindDetails && !p.open(e) {
+	if b.Kind == session.KindDetails && !p.isOpen(e) {
 		return
 	}
-	if p.open(e) {
+	if p.isOpen(e) {
 		p.line(indent + p.Dim(string(b.Kind)))
 		for _, l := range prose.SourceLines(b.Text, p.body(indent+bodyIndent)) {
 			p.line(strings.TrimRight(indent+indent+p.Dim(l.Text), " "))

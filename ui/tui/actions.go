@@ -27,8 +27,8 @@ func (m *Model) planResume(p Place, how How) tea.Cmd {
 	})
 }
 
-// enter resumes a session, and shows one of another machine, where it cannot be resumed.
-func (m *Model) enter() tea.Cmd {
+// pressEnter resumes a session, and shows one of another machine, where it cannot be resumed.
+func (m *Model) pressEnter() tea.Cmd {
 	if p, ok := m.target(); ok && p.isElsewhere() {
 		return m.showInPager()
 	} else if ok {

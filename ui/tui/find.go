@@ -224,8 +224,8 @@ func (p *preview) isHeading(line int) bool {
 	return !strings.HasPrefix(p.plain[line], " ") && strings.Contains(p.plain[line], " · ")
 }
 
-// next moves by n matches of the find text or, if there is none, by n hits of the query.
-func (m *Model) next(n int) tea.Cmd {
+// nextMatch moves by n matches of the find text or, if there is none, by n hits of the query.
+func (m *Model) nextMatch(n int) tea.Cmd {
 	f := &m.preview.find
 	switch {
 	case f.text() == "":

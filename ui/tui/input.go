@@ -181,7 +181,7 @@ func readHistory(path string) ([]string, error) {
 	return list, nil
 }
 
-// appendHistory appends a query to the file. What is there and is no file, such as a link
+// appendHistory appends a query to the file. What is there and is not a file, such as a link
 // to /dev/null, turns the history off.
 func appendHistory(path, query string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

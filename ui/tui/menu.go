@@ -437,7 +437,7 @@ func (m *Model) toggleSession() tea.Cmd {
 	return m.changed()
 }
 
-func (m *Model) on() []hint {
+func (m *Model) togglesOn() []hint {
 	t := &m.toggles
 	var list []hint
 	if t.allWords {
@@ -455,8 +455,8 @@ func (m *Model) on() []hint {
 	return list
 }
 
-// within says which sessions are searched.
-func (m *Model) within() string {
+// searchedSessions says which sessions are searched.
+func (m *Model) searchedSessions() string {
 	text := string(m.scope())
 	if t := &m.toggles; t.session != nil {
 		text += " of " + quoted(t.session.title())
@@ -466,7 +466,7 @@ func (m *Model) within() string {
 	return text
 }
 
-func (m *Model) without(filter string) string {
+func (m *Model) withoutFilter(filter string) string {
 	what, _ := m.dropping(filter)
 	return what
 }

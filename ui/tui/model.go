@@ -193,7 +193,7 @@ func (m *Model) say(format string, args ...any) {
 	m.message = message{text: fmt.Sprintf(format, args...)}
 }
 
-// complain shows an error, with its hint. Work that was cancelled is no error.
+// complain shows an error, with its hint. Cancelled work is not an error.
 func (m *Model) complain(err error) {
 	if !errors.Is(err, context.Canceled) {
 		m.message = complaint(err)
@@ -315,8 +315,8 @@ func (m *Model) pagePreview(n int) tea.Cmd {
 	return m.scrollPreview(n * max(1, height-1))
 }
 
-// back closes what is open, else clears the query, else ends the program.
-func (m *Model) back() tea.Cmd {
+// goBack closes what is open, else clears the query, else ends the program.
+func (m *Model) goBack() tea.Cmd {
 	switch m.place() {
 	case inHelp:
 		m.help = nil
@@ -401,9 +401,9 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 		m.help.top += n
 	case m.menu != nil:
 		m.menu.move(n / wheelLines)
-	case m.layout().preview.has(at.X, at.Y):
+	case m.layout().preview.contains(at.X, at.Y):
 		return m.scrollPreview(n)
-	case m.layout().list.has(at.X, at.Y):
+	case m.layout().list.contains(at.X, at.Y):
 		m.results.scroll(n)
 		return m.selectedByUser()
 	}
@@ -419,10 +419,10 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 			m.menu.at = i
 			return m.choose()
 		}
-	case l.preview.has(at.X, at.Y):
+	case l.preview.contains(at.X, at.Y):
 		m.reading = len(m.results.items) > 0
 		m.preview.click(at.Y - l.preview.y)
-	case l.list.has(at.X, at.Y):
+	case l.list.contains(at.X, at.Y):
 		m.reading, m.findFocus = false, false
 		m.results.click(at.Y - l.list.y)
 		return m.selectedByUser()

@@ -380,8 +380,8 @@ func (p *preview) nextEntry(n int) {
 	p.clamp()
 }
 
-// more moves the anchor of the wanted page when an end of the page is near.
-func (p *preview) more() {
+// askForMore moves the anchor of the wanted page when an end of the page is near.
+func (p *preview) askForMore() {
 	if p.page == nil || p.want != p.have || len(p.page.Entries) == 0 {
 		return
 	}

@@ -27,7 +27,7 @@ type searching struct {
 
 	answered   bool   // at least once
 	known      uint64 // the newest generation at the time of the request
-	generation uint64 // of the last answer that was no error
+	generation uint64 // of the last answer without an error
 	several    bool   // it has sessions of several agents
 	indexed    int    // sessions, when they were last listed
 	summary
@@ -181,7 +181,7 @@ func (m *Model) read(msg searched) (groups []group) {
 	default:
 		groups = groupHits(r)
 		s.found, s.sessions, s.more = r, len(groups), len(groups) == s.limit
-		s.why = search.ExplainWords(r.Words, r.Removed, r.DidYouMean, m.without)
+		s.why = search.ExplainWords(r.Words, r.Removed, r.DidYouMean, m.withoutFilter)
 		s.generation, s.several = r.Index.Generation, r.Index.Several
 	}
 	return groups
@@ -230,7 +230,7 @@ func (m *Model) showPreview() tea.Cmd {
 // end of it is near. As with searches there is one job at a time.
 func (m *Model) load() tea.Cmd {
 	p := &m.preview
-	p.more()
+	p.askForMore()
 	if p.want == p.have && p.page != nil || p.want.Path == "" || p.failed != nil || m.ctx.Err() != nil {
 		return nil
 	}

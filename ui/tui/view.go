@@ -27,7 +27,7 @@ import (
 // area is a rectangle of the screen, in cells.
 type area struct{ x, y, width, height int }
 
-func (a area) has(x, y int) bool {
+func (a area) contains(x, y int) bool {
 	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
 }
 
@@ -134,7 +134,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 
 // rule draws the line below the input, with the toggles that are on.
 func (m *Model) rule(v view, width int) string {
-	on := m.on()
+	on := m.togglesOn()
 	if len(on) == 0 {
 		return v.dim.Render(strings.Repeat("─", width))
 	}
@@ -166,7 +166,7 @@ func (m *Model) list(v view, width, height int) []string {
 		text = []string{m.noSessions()}
 	default:
 		mean := s.found.DidYouMean
-		text = []string{"Nothing found in " + m.within() + ".", human.When(s.why != "", s.why+"."), human.When(mean != "", "Did you mean "+quoted(mean)+"? Enter searches for it.")}
+		text = []string{"Nothing found in " + m.searchedSessions() + ".", human.When(s.why != "", s.why+"."), human.When(mean != "", "Did you mean "+quoted(mean)+"? Enter searches for it.")}
 		text = append(append(text, lists.Map(s.found.Warnings, sentence)...), m.elsewhere())
 	}
 	var lines []string

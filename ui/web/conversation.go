@@ -53,9 +53,9 @@ type place struct {
 	searchParams
 }
 
-// below returns a URL below the URL of the conversation, which keeps the query and the branch, and
+// urlBelow returns a URL below the URL of the conversation, which keeps the query and the branch, and
 // has one more parameter unless its value is empty.
-func (p place) below(path, name, value string) string {
+func (p place) urlBelow(path, name, value string) string {
 	v := url.Values{}
 	if p.Text != "" {
 		q := p.searchParams
@@ -71,7 +71,7 @@ func (p place) below(path, name, value string) string {
 	return withParams("/session/"+url.PathEscape(p.name)+path, v)
 }
 
-func (p place) page(entryID string) string { return p.below("", "entry", entryID) }
+func (p place) page(entryID string) string { return p.urlBelow("", "entry", entryID) }
 
 // entry returns the URL of an entry, with its anchor.
 func (p place) entry(entryID string) string {
@@ -82,7 +82,7 @@ func (p place) entry(entryID string) string {
 }
 
 // part returns the URL of part n, counted from 1.
-func (p place) part(n int) string { return p.below("", "part", strconv.Itoa(n)) }
+func (p place) part(n int) string { return p.urlBelow("", "part", strconv.Itoa(n)) }
 
 // branch returns the URL of the branch through an entry.
 func (p place) branch(id string) string {
@@ -91,11 +91,11 @@ func (p place) branch(id string) string {
 }
 
 // grown returns the URL that says how many entries there are from entry n on.
-func (p place) grown(n int) string { return p.below("/grown", "from", strconv.Itoa(n)) }
+func (p place) grown(n int) string { return p.urlBelow("/grown", "from", strconv.Itoa(n)) }
 
 // output returns the URL of a block of an entry as a page, highlighted like a file of this name.
 func (p place) output(entry, block int, name string) string {
-	return place{name: p.name}.below(fmt.Sprintf("/output/%d/%d", entry, block), "as", name)
+	return place{name: p.name}.urlBelow(fmt.Sprintf("/output/%d/%d", entry, block), "as", name)
 }
 
 // partLength is the number of entries on a page.

@@ -210,7 +210,7 @@ func valuesOf(q searchParams, f facets.Field) (list []facetLink) {
 		if !chosen {
 			text = syntax.SetField(q.Text, f.Name, v.Name)
 		}
-		list = append(list, facetLink{link{html.Line(v.Name), q.with(text).Address()}, human.Number(v.Hits), chosen})
+		list = append(list, facetLink{link{html.Line(v.Name), q.withText(text).Address()}, human.Number(v.Hits), chosen})
 	}
 	return list
 }
@@ -257,12 +257,12 @@ func (q searchParams) during(label string) (address string, already bool) {
 		return q.anyTime(), true
 	}
 	text := syntax.SetField(q.Text, "after", after)
-	return q.with(syntax.SetField(text, "before", before)).Address(), false
+	return q.withText(syntax.SetField(text, "before", before)).Address(), false
 }
 
 // anyTime returns the URL of the query without a period.
 func (q searchParams) anyTime() string {
-	return q.with(syntax.SetField(syntax.SetField(q.Text, "after"), "before")).Address()
+	return q.withText(syntax.SetField(syntax.SetField(q.Text, "after"), "before")).Address()
 }
 
 // statusPage is the data of the template "status".

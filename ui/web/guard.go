@@ -58,7 +58,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case status != 0:
 		http.Error(w, why, status)
 	case r.URL.Path == enterPath:
-		s.enter(w, r)
+		s.exchangeToken(w, r)
 	case !equal(s.cookie(r, "key"), s.secret):
 		http.Error(w, "This page is for the user who started it: open the address that `pigrep web` printed.", http.StatusForbidden)
 	default:
@@ -114,11 +114,11 @@ func (s *Server) cookie(r *http.Request, what string) string {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// enter exchanges the token for the cookie, and forwards to a URL without the token. It uses
+// exchangeToken exchanges the token for the cookie, and forwards to a URL without the token. It uses
 // a page with a refresh instead of a redirect: if the user came from another site, such as a
 // terminal in the browser, a redirect still counts as cross-site and would not carry the
 // cookie.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+func (s *Server) exchangeToken(w http.ResponseWriter, r *http.Request) {
 	if !equal(r.URL.Query().Get("token"), s.token) {
 		http.Error(w, "The token in this address belongs to another server: open the address that `pigrep web` printed last.", http.StatusForbidden)
 		return

@@ -96,8 +96,8 @@ func SearchAddress(text string, in scope.Scope) string {
 	return searchParams{Text: text, Scope: in, Limit: firstLimit}.Address()
 }
 
-// with returns the query with another text, and with the limit reset.
-func (q searchParams) with(text string) searchParams {
+// withText returns the query with another text, and with the limit reset.
+func (q searchParams) withText(text string) searchParams {
 	q.Text, q.Limit = text, firstLimit
 	return q
 }
@@ -172,7 +172,7 @@ type fragmentPart struct {
 // when is a time as a page shows it.
 type when struct{ Text, Full, UTC string }
 
-func (s *Server) when(t time.Time) *when {
+func (s *Server) newWhen(t time.Time) *when {
 	if t.IsZero() {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (s *Server) when(t time.Time) *when {
 
 // day returns the day of a time, for a list, below an age; in the current year with the time of day.
 func (s *Server) day(t time.Time) *when {
-	w := s.when(t)
+	w := s.newWhen(t)
 	if w == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q sear
 	}
 	l := sessionLine{
 		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
-		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
+		Project: html.Line(project), Dir: html.Line(dir), When: s.newWhen(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
 	l.Agent, l.Boss = html.Line(human.Badge(h.Host, h.Agent, in.Several, h.Kept)), html.Line(h.Boss())
 	l.Labels = lists.Map(h.Labels, html.Line)
@@ -349,18 +349,18 @@ func (s *Server) found(q searchParams, res *search.Response) *answer {
 			f.Address = f.Hits[0].Address
 		}
 		if rest := h.Hits + h.Looser - len(f.Hits); rest > 0 && h.SessionID != "" && s.request(q, false).PerSession == 0 {
-			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.with(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
+			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.withText(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
 		}
 		x.Sessions = append(x.Sessions, f)
 	}
 	if len(res.Sessions) == q.Limit && (res.SessionTotal > q.Limit || !res.TotalIsExact) {
-		x.More = q.more()
+		x.More = q.moreAddress()
 	}
 	return x
 }
 
-// more returns the URL of the query with a higher limit; "" if it has the highest.
-func (q searchParams) more() string {
+// moreAddress returns the URL of the query with a higher limit; "" if it has the highest.
+func (q searchParams) moreAddress() string {
 	if q.Limit >= mostLimit {
 		return ""
 	}
@@ -374,7 +374,7 @@ func (s *Server) listed(q searchParams, res *sessions.Response) *answer {
 		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, &res.Index, q)})
 	}
 	if res.Total > len(x.Sessions) {
-		x.More = q.more()
+		x.More = q.moreAddress()
 	}
 	return x
 }
@@ -405,7 +405,7 @@ func looserOf(q searchParams, res *search.Response) *link {
 // suggest suggests other queries: a corrected word, or a filter removed.
 func (x *answer) suggest(q searchParams, res *search.Response) {
 	if res.DidYouMean != "" {
-		x.Suggestions = append(x.Suggestions, link{"Did you mean " + html.Line(res.DidYouMean) + "?", q.with(res.DidYouMean).Address()})
+		x.Suggestions = append(x.Suggestions, link{"Did you mean " + html.Line(res.DidYouMean) + "?", q.withText(res.DidYouMean).Address()})
 	}
 	for _, r := range res.Removed {
 		other := q

@@ -201,7 +201,7 @@ const Annotation = "pigrep_group"
 // and those that are left out, with a dash.
 func (o *Shared) Add(cmd *cobra.Command, words string) {
 	set := cmd.Flags()
-	for _, row := range taken(words) {
+	for _, row := range rowsNamed(words) {
 		usage := row.usage
 		if row.Many {
 			usage += "; several with commas"
@@ -224,8 +224,8 @@ func (o *Shared) Add(cmd *cobra.Command, words string) {
 	}
 }
 
-// taken returns the rows of the table that words name (see Add).
-func taken(words string) (rows []Row) {
+// rowsNamed returns the rows of the table that words name (see Add).
+func rowsNamed(words string) (rows []Row) {
 	list := strings.Fields(words)
 	for _, row := range Table {
 		inGroup := slices.Contains(list, strings.ToLower(string(row.Group))) && !slices.Contains(elsewhere, row.Name)
@@ -264,7 +264,7 @@ func FormatProblem(err error) error {
 // sessions outside the archive would look right.
 func Ignore(cmd *cobra.Command, words string) {
 	ignored := &Shared{}
-	for _, row := range taken(words) {
+	for _, row := range rowsNamed(words) {
 		if cmd.Flags().Lookup(row.Name) == nil {
 			Add(cmd.Flags(), row.Name, "", row.Value, row.usage, row.bind(ignored))
 			cmd.Flags().Lookup(row.Name).Hidden = true

@@ -146,7 +146,7 @@ func (p *Location) findIndex(o *flags.Shared) (err error) {
 	// The default directory may be below a session directory such as the user's home: all
 	// that is there is pigrep's.
 	if p.IndexDir != standard {
-		if err := p.apart(); err != nil {
+		if err := p.checkApart(); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func (p *Location) findIndex(o *flags.Shared) (err error) {
 	return nil
 }
 
-// apart fails if the index directory is in a session directory, or around one.
-func (p *Location) apart() error {
+// checkApart fails if the index directory is in a session directory, or around one.
+func (p *Location) checkApart() error {
 	for _, r := range p.Roots {
 		if inside(p.IndexDir, r.Path) {
 			return problem.WithSessions(p.IndexDir, "it is in", r.Path)

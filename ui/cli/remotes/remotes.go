@@ -155,7 +155,7 @@ func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
 			return nil, err
 		}
 	}
-	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Trust: r.again(name, func(r *Remote) { r.CA = "FILE" })}
+	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Trust: r.addCommand(name, func(r *Remote) { r.CA = "FILE" })}
 	c.Password = func(ctx context.Context) (string, error) { return r.password(ctx, a) }
 	if r.CA != "" {
 		var err error
@@ -237,14 +237,14 @@ func (r *Remote) HostName(a *app.App, archive string) (name string, err error) {
 		name, err = a.Hostname()
 	}
 	if host, _, ok := remote.Split(remote.Name(name, "")); err != nil || !ok || host != name { // HOST:PATH must be one
-		hint := "give it another name: " + r.again(archive, func(r *Remote) { r.Host = "HOST" })
+		hint := "give it another name: " + r.addCommand(archive, func(r *Remote) { r.Host = "HOST" })
 		return "", &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("%q cannot name this machine in an archive", name), Err: err, Hint: hint}
 	}
 	return name, nil
 }
 
-// again returns the command that adds the archive as it is described, but for a change.
-func (r Remote) again(name string, change func(*Remote)) string {
+// addCommand returns the command that adds the archive as it is described, but for a change.
+func (r Remote) addCommand(name string, change func(*Remote)) string {
 	change(&r)
 	words := []string{"pigrep", "remote", "add", name, r.URL}
 	for _, flag := range [][2]string{

@@ -268,7 +268,7 @@ func Status(p *location.Location) (*printer.Status, error) {
 		a.Warn("%v", err)
 	}
 	if p.Archive != nil {
-		if x, err := kept(p); err == nil && (x.Size > 0 || len(p.Rules.Agents) > 0) { // an error is listed with the errors of the files
+		if x, err := archiveFacts(p); err == nil && (x.Size > 0 || len(p.Rules.Agents) > 0) { // an error is listed with the errors of the files
 			s.Archive = x
 		}
 	}

@@ -35,7 +35,7 @@ type KeepOptions struct {
 
 // RunKeep runs keep. root makes the command with all others, whose flags settings are about.
 func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, root func() *cobra.Command) error {
-	before, err := o.before(a.Now())
+	before, err := o.beforeTime(a.Now())
 	given := len(slices.DeleteFunc([]string{strings.Join(agents, " "), o.Restore, o.Forget, o.OlderThan}, func(s string) bool { return s == "" }))
 	switch {
 	case given > 1:
@@ -76,7 +76,7 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 		}
 		return o.forgetCopies(ctx, q, x, before)
 	}
-	x, err := kept(q.Location)
+	x, err := archiveFacts(q.Location)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (o *KeepOptions) choose(ctx context.Context, a *app.App, agents []string, r
 	return settings.Set(ctx, a, root, "keep", o.Keep)
 }
 
-func kept(p *location.Location) (*printer.Keep, error) {
+func archiveFacts(p *location.Location) (*printer.Keep, error) {
 	names := p.App.AgentNames()
 	kinds, err := p.Archive.Kinds(names)
 	if err != nil {
@@ -155,8 +155,8 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 	return q.Out.Print(&printer.Told{Command: "keep", Lines: []string{line}, Facts: printer.Done{Path: path}})
 }
 
-// before returns the time of --older-than.
-func (o *KeepOptions) before(now time.Time) (before time.Time, err error) {
+// beforeTime returns the time of --older-than.
+func (o *KeepOptions) beforeTime(now time.Time) (before time.Time, err error) {
 	if o.OlderThan != "" {
 		if before, err = timespec.ParseDays(o.OlderThan, now); err != nil {
 			err = problem.Usagef("forms that work: "+strings.Join(timespec.DayExamples, ", "), "--older-than: %v", err)
