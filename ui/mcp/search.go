@@ -84,61 +84,51 @@ type hitRow struct {
 
 // addTools adds the tools, in the order that agents see.
 func (s *server) addTools() {
-	addList[searchAnswer](s, tool{"search", "Search past sessions", "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on."},
-		func(in *SearchInput) listing {
-			limit := cmp.Or(in.Limit, search.DefaultLimit)
-			if in.Flat {
-				limit = cmp.Or(in.Limit, search.DefaultFlatLimit)
+	addList[searchAnswer](s, "search", func(in *SearchInput) listing {
+		limit := cmp.Or(in.Limit, search.DefaultLimit)
+		if in.Flat {
+			limit = cmp.Or(in.Limit, search.DefaultFlatLimit)
+		}
+		return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+			if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
+				of.Wanted = max(at.Window, limit) + 1
 			}
-			return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
-				if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
-					of.Wanted = max(at.Window, limit) + 1
-				}
-			}}
-		}, s.search)
-	addList[grepAnswer](s, tool{"grep", "Find exact patterns in past sessions", "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands."},
-		func(in *GrepInput) listing {
-			return listing{filters: in.Filters, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
-				req := in.request()
-				of.Required = req.Required()
-			}}
-		}, s.grep)
-	addList[fixAnswer](s, tool{"find_fix", "Find what fixed an error before", "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed."},
-		func(in *FixInput) listing {
-			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fix.DefaultLimit), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
-				of.Text, of.Whole = "", true
-			}}
-		}, s.fix)
-	addList[sessionsAnswer](s, tool{"list_sessions", "List past sessions", "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week."},
-		func(in *SessionsInput) listing {
-			return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, sessions.DefaultSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
-				if of.Brief = of.Text == ""; !of.Brief {
-					of.Wanted = at.At + cmp.Or(in.Limit, sessions.DefaultSessions) + 1
-				}
-			}}
-		}, s.sessions)
-	add(s, tool{"read_session", "Read a past session", "Read a past session, page by page, or on from the entries around a hit: the beginnings of texts; transcript and full show more."},
-		open(schemaOf[readAnswer]()), s.read)
-	addList[callsAnswer](s, tool{"tool_calls", "List past tool calls", "Calls of tools in past sessions, latest first, with their outcome. Use it to see which commands were run, or what failed."},
-		func(in *CallsInput) listing {
-			filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
-			filters.Given["tool"] = in.Tool
-			return listing{text: in.Query, filters: filters, limit: cmp.Or(in.Limit, defaultCalls), paging: &in.Paging, needs: ofFacts}
-		}, s.calls)
-	addList[usageAnswer](s, tool{"usage", "Tokens and cost of past sessions", "Tokens and cost of past sessions."},
-		func(in *UsageInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: ofFacts}
-		}, s.usage)
-	addList[recapAnswer](s, tool{"recap", "What was done", "What the latest sessions did and left open: files changed, commands that failed and what made them pass, commits, interrupted turns, prompts without a reply, how each ended. Use it when you come back to a project."},
-		func(in *RecapInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, alone: "recap", needs: ofFacts}
-		}, s.recap)
-	addList[blameAnswer](s, tool{"blame", "Who wrote these lines", "Which past session wrote each line of a file, with its prompt and reply. Use it before you change a line whose reason you do not know."},
-		func(in *BlameInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, alone: "blame", needs: ofFacts}
-		}, s.blame)
-	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
-		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
+		}}
+	}, s.search)
+	addList[grepAnswer](s, "grep", func(in *GrepInput) listing {
+		return listing{filters: in.Filters, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+			req := in.request()
+			of.Required = req.Required()
+		}}
+	}, s.grep)
+	addList[fixAnswer](s, "find_fix", func(in *FixInput) listing {
+		return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fix.DefaultLimit), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+			of.Text, of.Whole = "", true
+		}}
+	}, s.fix)
+	addList[sessionsAnswer](s, "list_sessions", func(in *SessionsInput) listing {
+		return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, sessions.DefaultSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+			if of.Brief = of.Text == ""; !of.Brief {
+				of.Wanted = at.At + cmp.Or(in.Limit, sessions.DefaultSessions) + 1
+			}
+		}}
+	}, s.sessions)
+	add(s, "read_session", open(schemaOf[readAnswer]()), s.read)
+	addList[callsAnswer](s, "tool_calls", func(in *CallsInput) listing {
+		filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
+		filters.Given["tool"] = in.Tool
+		return listing{text: in.Query, filters: filters, limit: cmp.Or(in.Limit, defaultCalls), paging: &in.Paging, needs: ofFacts}
+	}, s.calls)
+	addList[usageAnswer](s, "usage", func(in *UsageInput) listing {
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: ofFacts}
+	}, s.usage)
+	addList[recapAnswer](s, "recap", func(in *RecapInput) listing {
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, alone: "recap", needs: ofFacts}
+	}, s.recap)
+	addList[blameAnswer](s, "blame", func(in *BlameInput) listing {
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, alone: "blame", needs: ofFacts}
+	}, s.blame)
+	add(s, "status", &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
 }
 
 // ofFacts are the needs of a question about calls and tokens. Texts of calls are in their sessions.

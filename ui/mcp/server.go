@@ -184,14 +184,16 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// tool is how agents know a tool.
-type tool struct{ name, title, description string }
+// toolTexts has the name, the title and the description of each tool, as agents see them.
+//
+//go:embed tools.txt
+var toolTexts string
 
 // addList adds a tool that lists: with the index open, and within the time for an answer, find
 // returns the rows from the cursor on.
-func addList[Answer, In, Row any](s *server, t tool, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
-	add(s, t, open(schemaOf[Answer]()), func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
-		q, err := s.ask(ctx, t.name, in, asked(in))
+func addList[Answer, In, Row any](s *server, name string, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
+	add(s, name, open(schemaOf[Answer]()), func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
+		q, err := s.ask(ctx, name, in, asked(in))
 		if err != nil {
 			return nil, err
 		}
@@ -207,17 +209,20 @@ func addList[Answer, In, Row any](s *server, t tool, asked func(*In) listing, fi
 }
 
 // add adds a tool: call makes a result of its arguments, which it may change.
-func add[In any](s *server, t tool, output *jsonschema.Schema, call func(context.Context, *In) (*mcp.CallToolResult, error)) {
+func add[In any](s *server, name string, output *jsonschema.Schema, call func(context.Context, *In) (*mcp.CallToolResult, error)) {
 	input := inputSchema[In]()
+	_, text, _ := strings.Cut("\n"+toolTexts, "\n"+name+" | ")
+	title, text, _ := strings.Cut(text, " | ")
+	description, _, _ := strings.Cut(text, "\n")
 	no := false
 	described := &mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: output,
+		Name: name, Title: title, Description: description, InputSchema: brief[In](input), OutputSchema: output,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
 	s.mcp.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				s.Logger.Error("panic", "tool", t.name, "value", r)
+				s.Logger.Error("panic", "tool", name, "value", r)
 				result, err = failure(fmt.Errorf("internal error: %v", r)), nil
 			}
 		}()
@@ -240,7 +245,7 @@ func add[In any](s *server, t tool, output *jsonschema.Schema, call func(context
 		case errors.Is(err, context.DeadlineExceeded):
 			return failure(&Error{codeLate, fmt.Sprintf("not answered within %s", answerWithin), lateHint}), nil
 		case err != nil:
-			s.Logger.Debug("refused", "tool", t.name, "error", err)
+			s.Logger.Debug("refused", "tool", name, "error", err)
 			return failure(err), nil
 		}
 		return result, nil
