@@ -48,7 +48,7 @@ type State struct {
 
 // MaxMemo is the largest size of a Memo in bytes. What is too much, a parser forgets by a
 // number of lines or entries, never by time or by how it was called.
-const MaxMemo = 4 << 10
+const MaxMemo = 16 << 10
 
 // Line is one physical line of a session file.
 type Line = jsonl.Line

@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"bytes"
-	"encoding/binary"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -80,97 +78,6 @@ func SortOf(head []byte, of func(*jsonl.Scanner, jsonl.Fields) Sort, parts ...st
 // OffsetID is the id of an entry without one.
 func OffsetID(offset int64) string {
 	return string(strconv.AppendInt(append(make([]byte, 0, 12), '@'), offset, 10))
-}
-
-// EncodeMemo returns a Memo with the fields of the struct that a pointer points to, in their order:
-// bools, strings, numbers, and lists and structs of them. All bits of a uint64 are used.
-func EncodeMemo(memo any) []byte {
-	c := coder{data: make([]byte, 0, 256)}
-	c.value(reflect.ValueOf(memo).Elem())
-	return c.data
-}
-
-// DecodeMemo sets the fields of a struct to what EncodeMemo was given. After the end, or where the
-// data is damaged, they are zero. Without a memo they stay as they are.
-func DecodeMemo(data []byte, memo any) {
-	if len(data) > 0 {
-		c := coder{data: data, reading: true}
-		c.value(reflect.ValueOf(memo).Elem())
-	}
-}
-
-// A coder writes the values of a Memo, or reads them.
-type coder struct {
-	data    []byte
-	reading bool
-}
-
-func (c *coder) value(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			c.value(v.Field(i))
-		}
-	case reflect.Slice:
-		n := int(c.number(int64(v.Len())))
-		if c.reading {
-			v.SetLen(0)
-		}
-		for i := 0; i < n && (!c.reading || len(c.data) > 0); i++ {
-			if c.reading {
-				v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-			}
-			c.value(v.Index(i))
-		}
-	case reflect.Bool:
-		n := int64(0)
-		if v.Bool() {
-			n = 1
-		}
-		v.SetBool(c.number(n) == 1)
-	case reflect.String:
-		n := c.number(int64(v.Len()))
-		if !c.reading {
-			c.data = append(c.data, v.String()...)
-			return
-		}
-		n = min(max(n, 0), int64(len(c.data)))
-		v.SetString(string(c.data[:n]))
-		c.data = c.data[n:]
-	case reflect.Uint64:
-		v.SetUint(c.hash(v.Uint()))
-	case reflect.Uint8:
-		v.SetUint(uint64(c.number(int64(v.Uint()))))
-	default:
-		v.SetInt(c.number(v.Int()))
-	}
-}
-
-// number codes a number, which is mostly small, and returns it.
-func (c *coder) number(n int64) int64 {
-	if !c.reading {
-		c.data = binary.AppendVarint(c.data, n)
-		return n
-	}
-	n, size := binary.Varint(c.data)
-	if size <= 0 {
-		n, size = 0, len(c.data)
-	}
-	c.data = c.data[size:]
-	return n
-}
-
-// hash codes a number of which all bits are used, and returns it.
-func (c *coder) hash(h uint64) uint64 {
-	switch {
-	case !c.reading:
-		c.data = binary.LittleEndian.AppendUint64(c.data, h)
-	case len(c.data) < 8:
-		h, c.data = 0, nil
-	default:
-		h, c.data = binary.LittleEndian.Uint64(c.data), c.data[8:]
-	}
-	return h
 }
 
 // Remember appends a value to a list of a Memo that keeps the last n.

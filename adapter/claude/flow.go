@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -129,7 +130,8 @@ func (m *memo) bytes() []byte {
 	if m.CWD == "" && m.Git == "" && m.Tip == "" && m.Message == 0 && len(m.Group)+len(m.Asides)+len(m.Queue)+len(m.Tasks) == 0 {
 		return nil
 	}
-	return adapter.EncodeMemo(m)
+	data, _ := json.Marshal(m) // which has only values that JSON has
+	return data
 }
 
 // A prompt that is typed while a turn runs is written when it enters the queue, and again when

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"encoding/json"
 	"path"
 	"strings"
 
@@ -45,7 +46,7 @@ func (p *parser) State() adapter.State {
 // Reset implements adapter.Parser.
 func (p *parser) Reset(state adapter.State) {
 	p.state, p.memo = state, memo{}
-	adapter.DecodeMemo(state.Memo, &p.memo)
+	_ = json.Unmarshal(state.Memo, &p.memo) // without one, or with one of another form, it stays empty
 	p.agent = strings.HasPrefix(session.BaseName(state.Path), "agent-")
 }
 

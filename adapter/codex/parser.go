@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -50,7 +51,7 @@ type image struct {
 func (p *parser) State() adapter.State {
 	s := p.state
 	if s.Memo = nil; p.memo.Begun {
-		s.Memo = adapter.EncodeMemo(&p.memo)
+		s.Memo, _ = json.Marshal(&p.memo) // which has only values that JSON has
 	}
 	return s
 }
@@ -59,7 +60,7 @@ func (p *parser) State() adapter.State {
 func (p *parser) Reset(state adapter.State) {
 	p.state, p.tipID, p.groupID = state, "", ""
 	p.memo = memo{Tip: -1, Group: -1}
-	adapter.DecodeMemo(state.Memo, &p.memo)
+	_ = json.Unmarshal(state.Memo, &p.memo)
 }
 
 // Parse implements adapter.Parser.
