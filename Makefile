@@ -1,4 +1,4 @@
-# make try       build, then search for Q in your sessions, or in the samples if you have none
+# make try       build, then search for Q in your sessions, or in the samples if you have none; after `go install .` only the linker runs
 # make check     run before every commit: format, vet, staticcheck, short tests
 # make check-all everything else, quick things first: other systems, the race detector where goroutines meet, known
 #                vulnerabilities, MCP clients, the package for pi, pages and terminals, the whole program, all tests with
@@ -35,10 +35,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/ui/cli.release=$(VERSION)"
-
+# Only flags of the linker: what `go install .` compiled is not compiled again.
 build:
-	$(BUILD) -o pigrep .
+	go build -ldflags="-s -w -X pigrep/ui/cli.release=$(VERSION)" -o pigrep .
 
 try: build
 	./pigrep search $(Q)

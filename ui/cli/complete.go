@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
@@ -354,6 +356,14 @@ func runInit(_ context.Context, a *app.App, o *initOptions, args []string) error
 	code := strings.NewReplacer("{key}", written, "{name}", name).Replace(script("init." + b.shell))
 	if b.shell == "bash" && key == usualKey {
 		code += macDiscard
+	}
+	if _, err := a.LookPath("pigrep"); err != nil {
+		own, _ := a.Executable() // without a name there is only less to say
+		line := `export PATH="$PATH":` + shellcmd.Quote(filepath.Dir(own))
+		if b.shell == "fish" {
+			line = "fish_add_path " + shellcmd.Quote(filepath.Dir(own))
+		}
+		a.Advise("put this before the line that runs init: "+line, "pigrep is not on your PATH: where it is not, no key is bound")
 	}
 	_, err := a.Out.WriteString(code)
 	return err

@@ -70,7 +70,7 @@ export const search: Mode = {
 async function latest(client: Pigrep, filters: Filters, options: RunOptions): Promise<Results> {
 	const a = await client.sessions({ cwd: filters.cwd, limit: 100 }, options);
 	const items = each(a.sessions, (s): Item => {
-		const at = { sessionPath: s.sessionPath, sessionId: s.sessionId, cwd: s.cwd, timestamp: s.modified, line: 0, kind: "" };
+		const at = { sessionPath: s.sessionPath, sessionId: s.sessionId, agent: s.agent, cwd: s.cwd, timestamp: s.modified, line: 0, kind: "" };
 		return { at, title: titleOf(s), text: { text: titleOf(s), ranges: [] }, session: s };
 	});
 	const none = a.total === 0 && !filters.cwd ? [`no sessions yet; looked in ${(await client.roots(options)).map(tilde).join(", ")}`] : [];

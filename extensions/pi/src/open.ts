@@ -16,7 +16,16 @@ export interface Check {
 	warning?: string;
 }
 
-type Place = Pick<Position, "sessionPath" | "entryId" | "timestamp" | "line" | "cwd">;
+type Place = Pick<Position, "sessionPath" | "agent" | "entryId" | "timestamp" | "line" | "cwd">;
+
+/** How pigrep begins the reason that people may overrule. */
+const directoryGone = "the session's directory no longer exists";
+
+/** pi ends with an error when it is told to open a session of another agent. */
+function refuseOthers(agent = "pi"): void {
+	if (agent !== "pi")
+		throw new Failure("cannot-resume", `this is a session of ${agent}, not of pi`, "Ctrl-O copies the command that resumes it");
+}
 
 function samePath(a: string, b: string | undefined): boolean {
 	if (!b) return false;
@@ -31,18 +40,17 @@ export async function check(client: Pigrep, ctx: ExtensionContext, at: Place, si
 	const warnings: string[] = [];
 	if (!ctx.isIdle()) warnings.push("a turn is running, which this stops");
 	if (!samePath(at.sessionPath, ctx.sessionManager.getSessionFile())) {
+		refuseOthers(at.agent);
 		// pi would begin a new session under the name of a file that is gone.
 		if (!existsSync(at.sessionPath)) throw new Failure("cannot-resume", "the session's file is gone", at.sessionPath);
 		try {
 			const resume = await client.resume(at.sessionPath, { signal, cwd: ctx.cwd });
-			const [program = ""] = resume.argv;
-			if (basename(program) !== "pi")
-				throw new Failure("cannot-resume", `this is a session of ${program}, not of pi`, "Ctrl-O copies the command that resumes it");
+			refuseOthers(basename(resume.argv[0] ?? ""));
 		} catch (error) {
 			const failure = asFailure(error);
-			const directoryGone = failure.kind === "cannot-resume" && at.cwd && !existsSync(at.cwd);
-			if (!directoryGone) throw failure;
-			warnings.push(`the session's directory no longer exists (${tilde(at.cwd)}); pi will ask whether to continue here`);
+			// Every other reason would end pi, also where the directory is gone too.
+			if (at.agent !== "pi" || !failure.reason.startsWith(directoryGone)) throw failure;
+			warnings.push(`${directoryGone} (${tilde(at.cwd ?? "")}); pi will ask whether to continue here`);
 		}
 	}
 	return warnings.length > 0 ? { warning: warnings.join("; ") } : {};
@@ -58,6 +66,7 @@ export async function open(ctx: ExtensionCommandContext, at: Place, exactly: boo
 		say(ctx, await land(ctx, at, exactly));
 		return;
 	}
+	refuseOthers(at.agent);
 	if (!existsSync(at.sessionPath)) throw new Failure("cannot-resume", "the session's file is gone", at.sessionPath);
 	await ctx.switchSession(at.sessionPath, {
 		withSession: async (fresh) => {

@@ -21,12 +21,15 @@ export type FailureKind = "missing" | "old" | "index" | "query" | "cannot-resume
 export class Failure extends Error {
 	readonly kind: FailureKind;
 	readonly hint: string;
+	/** Why a session cannot be resumed, as pigrep says it. */
+	readonly reason: string;
 
-	constructor(kind: FailureKind, message: string, hint = "") {
+	constructor(kind: FailureKind, message: string, hint = "", reason = "") {
 		super(cleanLine(message));
 		this.name = "Failure";
 		this.kind = kind;
 		this.hint = cleanLine(hint);
+		this.reason = reason;
 	}
 
 	/** Message and hint on one line. */
@@ -73,6 +76,8 @@ export interface Position {
 	sessionPath: string;
 	sessionId?: string;
 	sessionName?: string;
+	/** Whose session it is: "pi", "claude", … */
+	agent?: string;
 	cwd?: string;
 	/** Entries of the first file format have no id. */
 	entryId?: string;
@@ -182,6 +187,7 @@ export interface Session {
 	/** The name that commands accept, also of a session without an id. */
 	shortId?: string;
 	name?: string;
+	agent?: string;
 	cwd?: string;
 	firstPrompt?: string;
 	modified?: string;
@@ -265,7 +271,7 @@ export interface RunOptions {
 
 /** What pigrep writes to stderr, one JSON object a line. */
 interface Report {
-	error?: { code: string; message: string; hint?: string };
+	error?: { code: string; message: string; hint?: string; reason?: string };
 	progress?: Progress;
 }
 
@@ -306,7 +312,7 @@ function failureOf(command: string, error: NodeJS.ErrnoException & { killed?: bo
 			return new Failure("index", reported.message, reported.hint);
 		case "query":
 		case "cannot-resume":
-			return new Failure(reported.code, reported.message, reported.hint);
+			return new Failure(reported.code, reported.message, reported.hint, reported.reason);
 		default:
 			return new Failure("failed", reported.message, reported.hint);
 	}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -168,11 +168,21 @@ test("what pi needs is checked before, in pigrep's words", async () => {
 	const at = { sessionPath: file, cwd: dir, line: 0 };
 	assert.deepEqual(await check(pigrepThat("fine", answer("pi")), ctx, at), {});
 	await assert.rejects(check(pigrepThat("other", answer("claude")), ctx, at), /a session of claude, not of pi/);
-	const refuses = pigrepThat("refuses", `echo '{"error":{"code":"cannot-resume","message":"no header","hint":"h"}}' >&2; exit 2`);
-	await assert.rejects(check(refuses, ctx, at), /no header/);
-	const gone = join(dir, "moved");
-	assert.match((await check(refuses, ctx, { ...at, cwd: gone })).warning ?? "", /directory no longer exists/);
-	mkdirSync(gone);
+	const refusal = (reason: string) =>
+		pigrepThat("refuses", `echo "{\\"error\\":{\\"code\\":\\"cannot-resume\\",\\"message\\":\\"x (y): ${reason}\\",\\"hint\\":\\"h\\",\\"reason\\":\\"${reason}\\"}}" >&2; exit 2`);
+	const gone = { ...at, agent: "pi", cwd: join(dir, "moved") };
+	await assert.rejects(check(refusal("no header"), ctx, at), /no header/);
+	await assert.rejects(check(refusal("no header"), ctx, gone), /no header/, "a directory that is gone is not the reason");
+	const moved = refusal("the session's directory no longer exists: /moved");
+	assert.match((await check(moved, ctx, gone)).warning ?? "", /directory no longer exists/);
+	await assert.rejects(check(moved, ctx, { ...gone, agent: undefined }), /no longer exists/, "nobody says that it is pi's");
+	for (const agent of ["claude", "codex", "omp", "prime"]) {
+		const theirs = { ...gone, agent };
+		await assert.rejects(check(moved, ctx, theirs), new RegExp(`a session of ${agent}, not of pi`));
+		const pi = fakePi("1.5");
+		await assert.rejects(open(pi.ctx, theirs, false), /not of pi/);
+		assert.deepEqual(pi.log, [], "pi is not told to open it");
+	}
 	const busy = fakePi("1.5", file, false);
 	assert.match((await check(pigrepThat("unused", "exit 2"), busy.ctx, at)).warning ?? "", /a turn is running/);
 });

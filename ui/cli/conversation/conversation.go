@@ -574,7 +574,7 @@ func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.R
 	if p, ok := errors.AsType[*problem.Error](cannot); ok {
 		hint, gone.Bound = p.Hint, true
 	}
-	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: gone, Hint: hint}
+	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: gone, Hint: hint, Reason: gone.Error()}
 }
 
 // typed returns the session as people name it on a command line: by its short id if it has one of

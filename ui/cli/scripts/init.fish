@@ -7,5 +7,7 @@ function __pigrep_tui
 	end
 	commandline --function repaint
 end
-bind {key} __pigrep_tui
-bind --mode insert {key} __pigrep_tui
+if command --query pigrep
+	bind {key} __pigrep_tui
+	bind --mode insert {key} __pigrep_tui
+end

@@ -8,7 +8,9 @@ __pigrep_tui() {
 	fi
 	zle reset-prompt
 }
-zle -N __pigrep_tui
-bindkey -M emacs '{key}' __pigrep_tui
-bindkey -M viins '{key}' __pigrep_tui
-bindkey -M vicmd '{key}' __pigrep_tui
+if command -v pigrep >/dev/null; then
+	zle -N __pigrep_tui
+	bindkey -M emacs '{key}' __pigrep_tui
+	bindkey -M viins '{key}' __pigrep_tui
+	bindkey -M vicmd '{key}' __pigrep_tui
+fi

@@ -285,6 +285,20 @@ const scenes = {
 		fs.writeFileSync(past.gone.file, kept);
 		await escape();
 	},
+	async sessionsOfOthers() { // opening one would end pi, also where the directory is gone
+		for (const [query, why] of [["axolotl", /a session of claude, not of pi/], ["narwhal", /a session of codex, not of pi/], ["capybara", /its header has no id/]]) {
+			await search(query);
+			for (let time = 1; time <= 3; time++) {
+				await t.keys("Enter");
+				await t.see((screen) => why.test(screen) && screen.includes("╰"), String(why));
+			}
+			await capture(`other-${query}`);
+			await escape();
+		}
+		await command("/open 0195aaaa-1111-7222-8333-444455556661");
+		await t.see(/a session of claude, not of pi/);
+		await fresh();
+	},
 	async hostileTexts() {
 		await search("zebra");
 		await t.see("hostile zebra");

@@ -56,6 +56,29 @@ function writeOddFiles(dir, at) {
 	fs.writeFileSync(path.join(dir, "torn.jsonl"), `${JSON.stringify({ ...header, id: "01950095-1111-7222-8333-444455556666" })}\n${JSON.stringify(prompt(8))}\n{"type":"mess`);
 }
 
+/** Sessions that pi cannot open, each in a directory that is gone: of other agents, and one of pi without an id. */
+function writeOthers(home, at) {
+	const time = new Date(at).toISOString();
+	const cwd = path.join(home, "vanished");
+	const id = "0195aaaa-1111-7222-8333-44445555666";
+	const lines = {
+		[`.claude/projects/-vanished/${id}1.jsonl`]: [{ type: "user", sessionId: `${id}1`, cwd, uuid: "u1", parentUuid: null, timestamp: time, message: { role: "user", content: "an axolotl of claude" } }],
+		[`.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-${id}2.jsonl`]: [
+			{ timestamp: time, type: "session_meta", payload: { id: `${id}2`, timestamp: time, cwd, cli_version: "0.92.0" } },
+			{ timestamp: time, type: "response_item", payload: { type: "message", role: "user", content: [{ type: "input_text", text: "a narwhal of codex" }] } },
+		],
+		[`.pi/agent/sessions/--vanished--/no-id.jsonl`]: [
+			{ type: "session", version: 3, timestamp: time, cwd },
+			{ type: "message", id: "0dd00009", parentId: null, timestamp: time, message: { ...user("a capybara without an id"), timestamp: at } },
+		],
+	};
+	for (const [name, list] of Object.entries(lines)) {
+		const file = path.join(home, name);
+		fs.mkdirSync(path.dirname(file), { recursive: true });
+		fs.writeFileSync(file, list.map((l) => `${JSON.stringify(l)}\n`).join(""));
+	}
+}
+
 /** Writes the sessions into a home and returns where they are. */
 export function writeSessions(home) {
 	const write = writer(home);
@@ -94,5 +117,6 @@ export function writeSessions(home) {
 	]);
 	write(app, "", now - 4 * day, Array.from({ length: 12 }, (_, i) => [user(`prompt number ${i + 1} about the pelican`), reply(`pelican ${i + 1}`)]).flat());
 	writeOddFiles(path.dirname(fix.file), now - 2 * day);
+	writeOthers(home, now - 2 * day);
 	return { app, site, fix, gone, nasty, secret };
 }
