@@ -107,7 +107,8 @@ func manyCommits(t *testing.T) (c *checkout, want []string) {
 	c.commit(t, "odd \x01 text", map[string]string{"plain.go": "one\n2\nthree\n", "src/odd.txt": strings.Join(oddText, "\n"), "src/crlf.txt": "one\r\ntwo\r\n"})
 	expect("odd \x01 text", map[string][]string{"plain.go": {"2"}, "src/odd.txt": oddText, "src/crlf.txt": {"one\r", "two\r"}})
 
-	odd := map[string]string{"src/with space.go": "spaces\n", "src/[id].go": "brackets\n", "src/i.go": "what brackets match\n", "src/ümlaut.go": "beyond ASCII\n"}
+	odd := map[string]string{"src/with space.go": "spaces\n", "src/[id].go": "brackets\n", "src/i.go": "what brackets match\n", "src/ümlaut.go": "beyond ASCII\n",
+		"src/-x.go": "an option\n", "src/--output=owned.go": "another option\n"}
 	if runtime.GOOS != "windows" { // which has no such names
 		odd["src/a\tb \"quoted\"\n.go"] = "quoted\n"
 	}
@@ -150,6 +151,15 @@ func TestSettingsChangeNoCommit(t *testing.T) {
 	trap := filepath.Join(filepath.Dir(c.dir), "trap")
 	testkit.Check(t, os.WriteFile(trap, []byte("#!/bin/sh\necho trapped\necho >'"+mark+"'\n"), 0o755))
 	plain := c.git(t, "config", "--local", "--list")
+	// Settings may be in other files, and programs in the directory of hooks.
+	included := filepath.Join(filepath.Dir(c.dir), "included")
+	programs := "[diff]\n\texternal = " + trap + "\n[core]\n\tfsmonitor = " + trap + "\n\tpager = " + trap + "\n\thooksPath = " + filepath.Dir(trap) + "\n[diff \"go\"]\n\ttextconv = " + trap + "\n\tcommand = " + trap + "\n[filter \"go\"]\n\tclean = " + trap + "\n\tprocess = " + trap + "\n"
+	for _, file := range []string{included, filepath.Join(c.dir, ".git", "config.worktree")} {
+		testkit.Check(t, os.WriteFile(file, []byte(filepath.ToSlash(programs)), 0o644))
+	}
+	for _, hook := range []string{"fsmonitor-watchman", "post-index-change", "pre-auto-gc", "reference-transaction", "post-checkout", "query-watchman"} {
+		testkit.Check(t, os.WriteFile(filepath.Join(c.dir, ".git", "hooks", hook), []byte("#!/bin/sh\nexec '"+trap+"'\n"), 0o755))
+	}
 	for name, set := range map[string][]string{
 		"nothing":        nil,
 		"prefixes":       {"diff.noprefix", "true", "diff.mnemonicPrefix", "true", "diff.srcPrefix", "x/", "diff.dstPrefix", "y/"},
@@ -160,9 +170,14 @@ func TestSettingsChangeNoCommit(t *testing.T) {
 		"programs": {
 			"core.pager", trap, "pager.log", trap, "pager.diff-tree", trap, "pager.rev-list", trap, "diff.external", trap, "core.fsmonitor", trap, "core.editor", trap, "core.sshCommand", trap, "core.askPass", trap, "credential.helper", trap,
 			"diff.go.command", trap, "diff.go.textconv", trap, "filter.go.clean", trap, "filter.go.smudge", trap, "filter.go.process", trap,
+			"core.gitProxy", trap, "core.alternateRefsCommand", trap, "uploadpack.packObjectsHook", trap, "sequence.editor", trap, "interactive.diffFilter", trap, "trailer.x.command", trap, "merge.go.driver", trap, "diff.trustExitCode", "true",
+			"remote.origin.url", "ext::" + trap, "remote.origin.promisor", "true", "remote.origin.vcs", trap, "protocol.ext.allow", "always", "submodule.module.url", "ext::" + trap, "submodule.module.update", "!" + trap, "submodule.recurse", "true",
+			"gpg.ssh.program", trap, "gpg.x509.program", trap, "commit.gpgSign", "true", "web.browser", trap, "browser.x.cmd", trap, "man.x.cmd", trap, "gc.auto", "1", "gc.recentObjectsHook", trap, "maintenance.auto", "true",
 			"gpg.program", trap, "log.showSignature", "true", "alias.log", "!" + trap, "alias.rev-list", "!" + trap, "alias.diff-tree", "!" + trap, "core.hooksPath", filepath.Dir(trap),
 		},
-		"a mailmap": {"log.mailmap", "true", "mailmap.file", "none"},
+		"includes":        {"include.path", included, "includeIf.gitdir:**.path", included},
+		"of the worktree": {"extensions.worktreeConfig", "true"},
+		"a mailmap":       {"log.mailmap", "true", "mailmap.file", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Check(t, os.WriteFile(filepath.Join(c.dir, ".git", "info", "attributes"), []byte("*.go diff=go filter=go\n"), 0o644))
@@ -180,6 +195,14 @@ func TestSettingsChangeNoCommit(t *testing.T) {
 			}
 			if list, _ := c.log(t, filepath.Join(c.dir, "src", "[id].go")); subjects(list) != "odd names é\n" {
 				t.Errorf("log of a name with brackets: %q", list)
+			}
+			for _, option := range []string{"-x.go", "--output=owned.go"} {
+				if list, warned := (&checkout{dir: filepath.Join(c.dir, "src"), env: c.env}).log(t, option); subjects(list) != "odd names é\n" || warned != "" {
+					t.Errorf("log of %s: %q, %s", option, list, warned)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(c.dir, "src", "owned.go")); err == nil {
+				t.Error("the name of a file was an option")
 			}
 			if _, err := os.Stat(mark); err == nil {
 				t.Error("a program ran")
