@@ -8,6 +8,7 @@
 package session
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"time"
@@ -257,7 +258,7 @@ func Handle(id, file string) string {
 		return id
 	}
 	base := BaseName(file)
-	return base[strings.LastIndexByte(base, '_')+1:]
+	return cmp.Or(strings.TrimLeft(base[strings.LastIndexByte(base, '_')+1:], "-"), base) // a flag is no name
 }
 
 // IsTypable reports whether a name can stand for a session in SESSION:ENTRY: it is neither a

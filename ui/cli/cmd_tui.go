@@ -439,7 +439,7 @@ func exportName(title, id string) string {
 		}
 		return r
 	}, id)
-	return strings.TrimPrefix(name+"-"+id, "-")
+	return cmp.Or(strings.TrimLeft(name+"-"+id, "-"), "session") // a dash at the start would be an option of what opens it
 }
 
 // copy gives a text to the clipboard program of the system, if there is one and the terminal

@@ -203,7 +203,8 @@ func projectsOf(r *index.Reader, prefix string) []string {
 func sessionsOf(r *index.Reader, prefix string) []string {
 	var found []*session.Summary
 	for i := range r.Summaries() {
-		if s := &r.Summaries()[i]; strings.HasPrefix(session.Handle(s.ID, s.Path), prefix) {
+		s := &r.Summaries()[i]
+		if name := session.Handle(s.ID, s.Path); strings.HasPrefix(name, prefix) && session.IsTypable(name) {
 			found = append(found, s)
 		}
 	}

@@ -212,6 +212,9 @@ func TestExportName(t *testing.T) {
 		{"修复登录", "修复登录-01a1"},
 		{"\x1b]8;;x\x07", "8-x-01a1"},
 	} {
+		if got := exportName("", "--rm"); got != "rm" {
+			t.Errorf("a name that is an option: %q", got)
+		}
 		if got := exportName(test.title, "01a1"); got != test.want {
 			t.Errorf("exportName(%q) = %q, want %q", test.title, got, test.want)
 		}

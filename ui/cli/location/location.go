@@ -325,7 +325,8 @@ func samples(a *app.App) (adapter.Root, bool) {
 	}
 	dir := filepath.Join(a.WorkDir, "testdata", "sessions")
 	info, err := os.Stat(dir)
-	return adapter.Root{Path: dir, Origin: "samples"}, err == nil && info.IsDir()
+	own := adapter.Within(files.RealPath(a.WorkDir), files.RealPath(dir)) // another repository may call itself so, and lead elsewhere
+	return adapter.Root{Path: dir, Origin: "samples"}, err == nil && info.IsDir() && own
 }
 
 // Disk opens session files for package query.

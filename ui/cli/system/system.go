@@ -234,6 +234,21 @@ func ListenerOf(port int) string {
 	return ""
 }
 
+// checkBatch fails if a program is a batch file, as npm installs them, and an argument has a
+// character with which cmd.exe, which runs such files, would begin another command or put a variable
+// in its place: nothing quotes it.
+func checkBatch(program string, args []string) error {
+	switch strings.ToLower(filepath.Ext(program)) {
+	case ".cmd", ".bat":
+		for _, arg := range args {
+			if strings.ContainsAny(arg, "&|<>^%!\"\r\n") {
+				return fmt.Errorf("%s is a batch file, and cmd.exe would not read %q as one word", program, arg)
+			}
+		}
+	}
+	return nil
+}
+
 // DataDir returns the directory for a user's data that cannot be made again, "" if there is
 // none. xdg is the value of XDG_DATA_HOME.
 func DataDir(home, configDir, cacheDir, xdg string) string {

@@ -48,3 +48,21 @@ func TestClipboard(t *testing.T) {
 		}
 	}
 }
+
+// What cmd.exe would run as another command is not given to a batch file.
+func TestCheckBatch(t *testing.T) {
+	for _, test := range []struct {
+		program, arg string
+		refused      bool
+	}{
+		{`C:\npm\codex.cmd`, `C:\a b\c(1)`, false},
+		{`C:\npm\codex.CMD`, `C:\a&calc`, true},
+		{`C:\npm\codex.bat`, `C:\%PATH%`, true},
+		{`C:\npm\codex.cmd`, `C:\a" & calc "`, true},
+		{`C:\npm\codex.exe`, `C:\a&calc`, false},
+	} {
+		if err := checkBatch(test.program, []string{"-C", test.arg}); (err != nil) != test.refused {
+			t.Errorf("checkBatch(%s, %s): %v", test.program, test.arg, err)
+		}
+	}
+}

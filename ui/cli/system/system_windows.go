@@ -19,6 +19,9 @@ func PrivateFiles() (umask int) { return 0 }
 // Replace runs a command in a directory and waits for it: Windows has no exec.
 func Replace(dir string, argv []string, _ int) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
+	if err := checkBatch(cmd.Path, cmd.Args[1:]); err != nil {
+		return err
+	}
 	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

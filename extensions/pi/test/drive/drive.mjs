@@ -286,7 +286,7 @@ const scenes = {
 		await escape();
 	},
 	async sessionsOfOthers() { // opening one would end pi, also where the directory is gone
-		for (const [query, why] of [["axolotl", /a session of claude, not of pi/], ["narwhal", /a session of codex, not of pi/], ["capybara", /its header has no id/]]) {
+		for (const [query, why] of [["axolotl", /a session of claude, not of pi/], ["narwhal", /a session of codex, not of pi/], ["capybara", /pi cannot resume .*no-id/]]) {
 			await search(query);
 			for (let time = 1; time <= 3; time++) {
 				await t.keys("Enter");
