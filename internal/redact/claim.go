@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -35,7 +34,8 @@ func (c *claim) mask() {
 		return
 	case c.place.link == linkAssign && quotes[before] && c.s[c.place.at] == before && !c.place.named:
 		return // "PASSWORD=" + x
-	case (c.name == "PWD" || c.name == "OLDPWD" || c.place.colon && strings.TrimLeft(c.name, "- ") == "PASS") && !hasSign(c.text):
+	case (c.name == "PWD" || c.name == "OLDPWD") && !hasSign(c.text), // a directory
+		c.place.colon && strings.TrimLeft(c.name, "- ") == "PASS" && !isSpiked(c.text): // a test
 		return
 	}
 	if v := c.value; !v.quoted {
@@ -122,7 +122,7 @@ func (c *claim) valueAt(p valuePlace) value {
 		}
 	}
 	// Prefixes of strings.
-	for n := 0; n < 2 && oneOf(char(s, i), "bBrRfFuUL@$") && (quotes[char(s, i+1)] || n == 0 && quotes[char(s, i+2)] && alnums[s[i+1]]); n++ {
+	for n := 0; n < 2 && oneOf(char(s, i), "bBrRfFuULNE@$") && (quotes[char(s, i+1)] || n == 0 && quotes[char(s, i+2)] && alnums[s[i+1]]); n++ {
 		i++
 	}
 	quote := backslash.skip(first(s, i+8), i)
@@ -233,73 +233,4 @@ func (c *claim) block(i int) (v value) {
 		at = end + 1
 	}
 	return v
-}
-
-// headerCell has the characters that the name of a column may consist of.
-var headerCell = setOf(alnum + " _-.\"'")
-
-// endsCell reports whether a name that ends here may be the header of a column.
-func (c *claim) endsCell(end int) bool {
-	return oneOf(char(c.s, blanks.skip(c.s, marks.skip(c.s, end))), ",|\n")
-}
-
-// maxColumns is how many columns of a table are looked at.
-const maxColumns = 32
-
-// column masks the values of a column, in CSV or a table, if the name is its header.
-func (c *claim) column() {
-	from, to := c.line(c.start)
-	sep := "|"
-	if !strings.Contains(c.s[from:to], sep) {
-		sep = ","
-	}
-	n := strings.Count(c.s[from:c.start], sep)
-	if c.class == noSecret || to == len(c.s) || n >= maxColumns {
-		return
-	}
-	if from != c.header.start {
-		if from < c.header.end { // a row
-			return
-		}
-		c.header = header{start: from, end: to, cells: headerCells(c.s[from:to], sep)}
-	}
-	rows, place := c.window(to+1, maxValue), c.place
-	c.place = valuePlace{at: -1, link: linkCell}
-	for at := to + 1; at < len(rows); {
-		end := breaks.until(rows, at)
-		if c.header.cells < 2 || strings.Count(rows[at:end], sep)+1 != c.header.cells {
-			break
-		}
-		start := at
-		for range n {
-			start = untilAny(rows, start, sep) + 1
-		}
-		stop := untilAny(rows[:end], start, sep)
-		start = skipAny(rows[:stop], start, " \"'")
-		if stop = backOver(rows, stop, " \"'\r"); stop > start {
-			c.set(value{start: start, end: stop, quoted: true})
-			c.add(start, stop, c.rule())
-		}
-		at = end + 1
-		c.header.end = max(c.header.end, at)
-	}
-	c.place, c.value, c.text = place, value{}, ""
-}
-
-// header is the line with the names of columns that was looked at last.
-type header struct {
-	start, end int // up to the end of its rows
-	cells      int // 0 if these are no names
-}
-
-// headerCells returns the number of cells in a line if all are names.
-func headerCells(line, sep string) int {
-	cells := strings.Split(line, sep)
-	if slices.ContainsFunc(cells, func(cell string) bool {
-		cell = strings.TrimSpace(cell)
-		return headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == ","
-	}) {
-		return 0
-	}
-	return len(cells)
 }

@@ -14,17 +14,17 @@ const (
 )
 
 // separators are what is before the secret in the other forms: -u user:secret.
-var separators = map[string]string{"pair": ":", "percent": "%", "cookie": "=", "literal": "="}
+var separators = map[string]string{"pair": ":", "percent": "%", "cookie": "=", "literal": "=", "comma": ","}
 
-// program is what a command takes.
+// program is a row of commands.txt: what a command takes.
 type program struct {
-	with    string               // the word without which its options take no secret
-	options [][2]string          // with the forms of their values
-	before  []func(*finder, int) // look for a secret after words
+	with    string      // the word without which its options take no secret
+	options [][2]string // with the forms of their values
+	before  *form       // a secret after words
 }
 
-// programs are the commands of commands.txt by the names of their programs.
-var programs = make(map[string]*program)
+// programs are the rows of commands.txt by the names of their programs.
+var programs = make(map[string][]program)
 
 func readCommands() {
 	for row := range strings.Lines(commandTable) {
@@ -32,20 +32,18 @@ func readCommands() {
 		if words[0] == "#" {
 			continue
 		}
+		p := programOf(words[1:])
 		for name := range strings.SplitSeq(words[0], ",") {
-			if programs[name] == nil {
-				programs[name] = &program{}
-			}
-			programs[name].add(words[1:])
+			programs[name] = append(programs[name], p)
 		}
 	}
 }
 
-func (p *program) add(words []string) {
+func programOf(words []string) (p program) {
 	if n := len(words) - 1; n > 0 && words[n] == "SECRET" {
-		words := strings.NewReplacer(" ", `<b>+`, ".", `\.`, "*", "<a>*").Replace(strings.ToLower(strings.Join(words[:n], " ")))
-		p.before = append(p.before, within("login", `(?i:\A<a>+<b>+`+words+`)<b>+<v>`, maxMember))
-		return
+		words := strings.NewReplacer(" ", `<b>+(?:-<a>+<b>+)*`, ".", `\.`, "*", "<a>*").Replace(" " + strings.ToLower(strings.Join(words[:n], " ")))
+		p.before = &form{rule: "login", test: formTests["any"], window: maxMember, pattern: pattern(`(?i:\A<a>+` + words + `)<b>+(?:-<a>+<b>+)*<v>`)}
+		return p
 	}
 	for _, w := range words {
 		if i := strings.LastIndexByte(w, '='); i > 0 {
@@ -54,6 +52,7 @@ func (p *program) add(words []string) {
 			p.with = w
 		}
 	}
+	return p
 }
 
 func commandWords() []string {
@@ -67,6 +66,8 @@ func commandWords() []string {
 	return words
 }
 
+var argEnds = setOf(" \t\n\v|;<>&")
+
 type arg struct{ start, end int }
 
 func (f *finder) text(a arg) string { return f.s[a.start:a.end] }
@@ -74,6 +75,10 @@ func (f *finder) text(a arg) string { return f.s[a.start:a.end] }
 // command masks the secrets among the arguments of a command.
 func (f *finder) command(at int) {
 	if c := char(f.s, at-1); nameChars[c] || c == '@' {
+		return
+	}
+	rows := programs[strings.TrimSuffix(f.s[at:argEnds.until(f.window(at, maxName), at)], ".exe")]
+	if rows == nil {
 		return
 	}
 	_, end := f.line(at)
@@ -84,21 +89,18 @@ func (f *finder) command(at int) {
 	if len(args) < 2 {
 		return
 	}
-	name := strings.TrimSuffix(f.text(args[0]), ".exe")
-	p := programs[name]
-	if p == nil {
-		return
-	}
-	f.looked(args[0].end)
-	for _, look := range p.before {
-		look(f, at)
-	}
-	if p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }) {
-		f.options(args[1:], p)
+	for _, p := range rows {
+		f.looked(args[0].end)
+		switch {
+		case p.before != nil:
+			p.before.find(f, at)
+		case p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }):
+			f.options(args[1:], p)
+		}
 	}
 }
 
-func (f *finder) options(args []arg, p *program) {
+func (f *finder) options(args []arg, p program) {
 	for i := 0; i < len(args); i++ {
 		flag, form := p.option(f.text(args[i]))
 		if flag == "" {
@@ -123,7 +125,7 @@ func (f *finder) options(args []arg, p *program) {
 
 // option returns the option that an argument is or begins with, and the form of its
 // value.
-func (p *program) option(w string) (flag, form string) {
+func (p program) option(w string) (flag, form string) {
 	for _, o := range p.options {
 		rest, ok := strings.CutPrefix(w, o[0])
 		if ok && (rest == "" || rest[0] == '=' || o[1] == prefix || o[1] != whole && o[0][1] != '-') {
@@ -145,6 +147,8 @@ func (f *finder) argument(v arg, form string) {
 		default:
 			f.part(v.start+n+1, v.end, "login")
 		}
+	} else if form == "sign" && !hasSign(text) {
+		return
 	} else if len(text) >= 3 || form == prefix || form == whole && text != "" && !isDigit(text[0]) {
 		f.part(v.start, v.end, "login")
 	}

@@ -92,7 +92,9 @@ func (c *claim) phraseClass(end int) class {
 			from = alnums.back(c.s, from-1, from-20)
 		}
 		if from < c.start {
-			class = max(class, classify(c.s[from:end]))
+			if class = max(class, classify(c.s[from:end])); class == key && lists.NotBefore.has(strings.ToLower(c.s[alnums.back(c.s, c.start-1, from):c.start-1])) {
+				class = noSecret
+			}
 		}
 	}
 	return class
@@ -159,8 +161,11 @@ func (f *finder) valueAfterName(start, end int) valuePlace {
 	case char(s, i) == '>' && start > 0: // <password>x, <entry key="password">x
 		if c := s[start-1]; tagged(s, start) && (c == '<' || c == ':' || quotes[c] || nameChars[c]) && f.closed(i+1) {
 			p.link, p.at = linkMember, spaces.skip(s, i+1)
-			if strings.HasPrefix(f.s[p.at:], cdata) {
+			switch rest := f.s[p.at:]; {
+			case strings.HasPrefix(rest, cdata):
 				p.at += len(cdata)
+			case hasPrefixFold(rest, "<value>"):
+				p.at += len("<value>")
 			}
 		}
 		return p
@@ -332,6 +337,9 @@ func (f *finder) valueOfAssignment(s string, i int, p valuePlace) valuePlace {
 			i = j
 		case p.colon && strings.HasPrefix(s[j:], "value:"):
 			return f.valueOfMember(j, p)
+		case p.colon && !p.named && j < len(s) && spaces[byteBefore(f.s, wordEnds.until(f.s, j)+1)]: // alone there
+			p.link, p.at = linkSpace, j
+			return p
 		}
 	}
 	switch c := char(s, i); {
@@ -384,6 +392,9 @@ func (f *finder) valueOfMember(i int, p valuePlace) valuePlace {
 		end++
 	}
 	if end > start && lists.ValueWords.has(strings.ToLower(s[start:end])) {
+		if char(s, start-1) == '<' && char(s, end) == ' ' { // <value type="x">
+			end = untilAny(s, end, ">")
+		}
 		if n := blanks.skip(s, marks.skip(s, end)); oneOf(char(s, n), ":=>") {
 			if n++; char(s, n) == '>' {
 				n++
@@ -429,7 +440,8 @@ func tagged(s string, start int) bool {
 func (f *finder) closed(i int) bool {
 	s := f.window(i, maxValue)
 	end := untilAny(s, i, "<")
-	return strings.HasPrefix(f.s[end:], "</") || strings.HasPrefix(f.s[end:], "<![")
+	rest := f.s[end:]
+	return strings.HasPrefix(rest, "</") || strings.HasPrefix(rest, "<![") || hasPrefixFold(rest, "<value>")
 }
 
 func firstWord(s string) string {
@@ -442,7 +454,10 @@ func firstWord(s string) string {
 
 // typeLength returns the length of the type at the start of s: string, Optional[str].
 func typeLength(s string) int {
-	n := len(firstWord(s))
+	n := skipAny(s, 0, "&*")
+	if n += len(firstWord(s[n:])); strings.HasPrefix(s, "&'static ") {
+		n = len("&'static ") + len(firstWord(s[len("&'static "):]))
+	}
 	for n > 0 && n < 40 && (alnums[char(s, n)] || oneOf(char(s, n), "[]<>?|.")) {
 		n++
 	}

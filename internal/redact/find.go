@@ -35,53 +35,48 @@ type finder struct {
 // trigger is a word that begins or announces a secret.
 type trigger struct {
 	word  string                  // in lower case, two bytes or more
+	pair  int                     // where its two bytes are that texts have least
+	third int                     // where another byte is
+	byte  byte                    // which
 	shape *shape                  // of the token it begins
 	find  func(f *finder, at int) // what it announces otherwise
 	kind  int                     // the number of the announcement
 }
 
 // maxKinds is more than there are announcements.
-const maxKinds = 24
+const maxKinds = 96
 
 type announcement struct {
 	words []string
 	find  func(f *finder, at int)
 }
 
-// announcements are words that announce a secret, with what looks for it there: a function,
-// or a pattern for what is masked within a window or for what is before it (forms.go).
+// announcements are words that announce a secret, with what looks for it there. Those with
+// a pattern are in forms.txt.
 func announcements() []announcement {
-	return []announcement{
+	list := []announcement{
 		{slices.Concat(lists.NameWords.words, lists.Services.words, lists.ServicePhrases.words), (*finder).name},
 		{[]string{"://"}, (*finder).url},
 		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
-		{[]string{"jdbc:oracle:", "sqlplus "}, within("url-password", `\A[^/\n\v"']*[0-9A-Za-z]/([^\n\v"']*)@`, maxMember)},
 		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
 		{[]string{"cookie"}, (*finder).cookie},
-		// A line in a file of cookies: domain, TRUE, path, FALSE, time, name, value.
-		{[]string{"\ttrue\t", "\tfalse\t"}, within("cookie", `\A\t[A-Za-z]+\t[^\t\n\v]*\t[A-Za-z]+\t[^\t\n\v]*\t[^\t\n\v]*\t([^\t\n\v]{8,})(?:[\n\v]|\z)`, maxValue)},
 		{commandWords(), (*finder).command},
-		// htpasswd -b FILE USER PASSWORD, or -nb without the file.
-		{[]string{"htpasswd"}, within("login", `\A\w+(?:\.exe)?(?:<b>+-<w>+)*<b>+-<w>*b<w>*(?:<b>+-<w>+)*(?:<b>+[^ \t\n\v|;<>&-][^ \t\n\v]*){1,2}<b>+<v>`, maxMember)},
-		{[]string{"echo", "printf"}, within("login", echoed, maxJudge*2)},
 		{[]string{"private key", "encrypted data"}, (*finder).pem},
-		// The lines of a private key of PuTTY, and the code that proves it.
-		{[]string{"private-lines:"}, within("private-key", `\A.*[\n\v]((?:[\w+/=\- ]{16,}[\n\v])*[\w+/=\- ]{16,})(?:[\n\v]|\z)`, maxLines)},
-		{[]string{"private-mac:"}, within("private-key", `\A[a-zA-Z]+-[a-zA-Z]+:<b>*([0-9a-fA-F]{20,})`, maxGap)},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{lists.CallWords.words, (*finder).call},
-		// IDENTIFIED BY 'x', IDENTIFIED WITH plugin BY 'x', ConvertTo-SecureString "x".
-		{[]string{"securestring", "identified by", "identified with"}, after("password", `(?s:.?)(?:(?i:securestring|identified by)|(?i:identified with)(?s:.{0,120}?)\sBY)<b>*(?:-(?i:string) )?(?i:password )?(["'])`)},
-		// login USER password X, of .netrc.
-		{[]string{"login"}, after("login", `[^0-9A-Za-z]?(?i:login)<s>+<w>+<s>+passw(?:or)?d<w>*[ \t\n]<s>*([^ \t\n\v])`)},
+		{[]string{"insert into", "insert or "}, (*finder).insert},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
 	}
+	for i := range forms {
+		list = append(list, announcement{forms[i].words, forms[i].find})
+	}
+	return list
 }
 
-// triggers are the words by their first two bytes.
+// triggers are the words by two of their bytes.
 type triggers struct {
 	list  []trigger // ordered by these
 	first [1<<16 + 1]uint16
@@ -107,17 +102,43 @@ func makeTriggers() {
 			t.list = append(t.list, trigger{word: w, find: a.find, kind: kind})
 		}
 	}
-	slices.SortStableFunc(t.list, func(a, b trigger) int {
-		return cmp.Compare(twoBytes(a.word[0], a.word[1]), twoBytes(b.word[0], b.word[1]))
-	})
+	for i := range t.list {
+		x := &t.list[i]
+		for k := range len(x.word) - 1 {
+			if rarity(x.word[k])+rarity(x.word[k+1]) > rarity(x.word[x.pair])+rarity(x.word[x.pair+1]) {
+				x.pair = k
+			}
+		}
+	}
+	for i := range t.list {
+		x := &t.list[i]
+		x.third = x.pair
+		for k := range len(x.word) {
+			if k != x.pair && k != x.pair+1 && (x.third == x.pair || rarity(x.word[k]) > rarity(x.word[x.third])) {
+				x.third = k
+			}
+		}
+		x.byte = x.word[x.third]
+	}
+	slices.SortStableFunc(t.list, func(a, b trigger) int { return cmp.Compare(a.bytes(), b.bytes()) })
 	next := 0
 	for p := range t.first {
-		for next < len(t.list) && int(twoBytes(t.list[next].word[0], t.list[next].word[1])) < p {
+		for next < len(t.list) && int(t.list[next].bytes()) < p {
 			next++
 		}
 		t.first[p] = uint16(next)
 	}
 }
+
+// rarity is larger for bytes that texts have less.
+func rarity(c byte) int {
+	if n := strings.IndexByte(" etaoinsrlcdpm/u\"hf.g_b-y\n,0:v1w2kx3", c); n >= 0 {
+		return n
+	}
+	return 64
+}
+
+func (x *trigger) bytes() uint16 { return twoBytes(x.word[x.pair], x.word[x.pair+1]) }
 
 func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
@@ -131,8 +152,8 @@ func find(s string) []Span {
 		last = c
 		for k := t.first[p]; k < t.first[int(p)+1]; k++ {
 			x := &t.list[k]
-			at := i - 1
-			if end := at + len(x.word); end > len(s) || !equalFold(s[at+2:end], x.word[2:]) {
+			at := i - 1 - x.pair
+			if end := at + len(x.word); at < 0 || end > len(s) || lower(s[at+x.third]) != x.byte || !equalFold(s[at:end], x.word) {
 				continue
 			}
 			if x.shape != nil {

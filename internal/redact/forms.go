@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -51,6 +52,7 @@ var parts = sync.OnceValue(func() *strings.Replacer {
 		"<name>", `[0-9A-Za-z][\w$\[\]<>?|.]*`,
 		"<string>", `(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)[\\"'\x60]*`,
 		"<q>", `["'\x60]`,
+		"<to>", `["'\\]*(?:[ \t]*[:=]+>?|[ \t])[ \t]*["'\\]*`, // what joins a name to its value
 		// An argument that is a value.
 		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`,
 		"<readers>", oneOf(lists.Readers), "<members>", oneOf(lists.JWKPrivate), "<fillers>", oneOf(lists.Fillers),
@@ -62,23 +64,55 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(parts().Replace(text)) })
 }
 
-// after returns what masks the value that begins with the group of a pattern, in a window
-// that begins a byte before the announcement.
-func after(rule, text string) func(f *finder, at int) {
-	re := pattern(`\A` + text)
-	return func(f *finder, at int) {
-		at = max(0, at-1)
-		if m := re().FindStringSubmatchIndex(f.window(at, maxMember)[at:]); m != nil {
-			f.wordPart(at+m[2], rule)
+// form is a row of forms.txt, which says what its parts are.
+type form struct {
+	rule    string
+	test    func(value string) bool
+	window  int // how far the pattern is looked for
+	words   []string
+	pattern func() *regexp.Regexp
+	lines   bool // the pattern is for the text from the start of the line
+	sample  string
+}
+
+var forms []form
+
+// formTests are the tests that values of forms must pass besides not being placeholders.
+var formTests = map[string]func(value string) bool{
+	"any":    func(string) bool { return true },
+	"sign":   hasSign,
+	"strong": func(v string) bool { return hasStrongSign(v) && !isWordy(v) },
+	"key":    func(v string) bool { return len(v) >= 16 && !strings.HasPrefix(v, "0x") && isRandom(v) },
+}
+
+func readForms() {
+	written := strings.NewReplacer("␣", " ", "⇥", "\t", "⏎", "\n", "␋", "\v")
+	for _, p := range paragraphs(formTable) {
+		said := append(strings.Fields(p.name), strconv.Itoa(2*maxMember))
+		text, sample, _ := strings.Cut(p.more, "    = ")
+		x := form{rule: said[0], test: formTests[said[1]], pattern: pattern(strings.TrimSpace(text)), lines: strings.HasPrefix(text, "    ^"), sample: sample}
+		x.window, _ = strconv.Atoi(said[2])
+		for word := range strings.SplitSeq(p.text, "  ") {
+			x.words = append(x.words, written.Replace(word))
 		}
+		forms = append(forms, x)
 	}
 }
 
-// within returns what masks the groups of the matches of a pattern in a window after
-// the announcement.
-func within(rule, text string, n int) func(f *finder, at int) {
-	re := pattern(text)
-	return func(f *finder, at int) { f.groups(re(), at, len(f.window(at, n)), rule) }
+// find masks the values of the form after a word at a position, or in the line around it.
+func (x *form) find(f *finder, at int) {
+	from, end := at, len(f.window(at, x.window))
+	if x.lines {
+		from, _ = f.line(at)
+		f.looked(breaks.until(f.s[:end], at))
+	}
+	for _, m := range x.pattern().FindAllStringSubmatchIndex(f.s[from:end], -1) {
+		for g := 2; g < len(m); g += 2 {
+			if start, end := from+m[g], from+m[g+1]; m[g] >= 0 && x.test(first(f.s[start:end], maxJudge)) {
+				f.part(start, end, x.rule)
+			}
+		}
+	}
 }
 
 // groups masks the groups of the matches of a pattern between two positions.
@@ -112,11 +146,6 @@ var (
 )
 
 const (
-	// echoed is what echo writes into a command that reads a password, or what is after the colon there.
-	echoed = `\A(?:echo|printf)(?:<b>+(?:[^ \t\n\v|;<>&"']|"[^"\n]*"|'[^'\n]*')+)*?<b>+` +
-		`(?:\\*"(?:[^":\n]*:)?([^"\n]*?)[\\\v]*"|\\*'(?:[^':\n]*:)?([^'\n]*?)[\\\v]*'|(?:[^ \t\n\v|;<>&"':]*:)?([^ \t\n\v|;<>&"']+))` +
-		`<b>*\|<b>*(?:<a>+<b>+)*?(?:<readers>|<a>*--password-stdin|stdin<a>*)(?:[ \t\n\v|;<>&]|\z)`
-
 	loginByte = `[^ \t\n\v"'<>\x60:/(){}=]`
 	loginName = loginByte + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + loginByte + `*`
 )
@@ -270,7 +299,10 @@ func (f *finder) cookie(at int) {
 	f.looked(at + m[1])
 	text := strings.TrimRight(f.s[at+m[2]:at+m[3]], " \t\\")
 	for pair := range strings.SplitSeq(text, ";") {
-		_, v, _ := strings.Cut(pair, "=")
+		name, v, _ := strings.Cut(pair, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "max-age") {
+			continue
+		}
 		if v = strings.TrimSpace(v); len(v) >= 8 && !strings.ContainsAny(v, " ()") && !isPlaceholder(v) {
 			f.add(at+m[2], at+m[2]+len(text), "cookie")
 			return

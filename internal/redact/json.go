@@ -39,7 +39,7 @@ func announces(name string) bool {
 	for i := range name {
 		p := twoBytes(lower(text[i]), lower(text[i+1]))
 		for _, x := range allTriggers.list[allTriggers.first[p]:allTriggers.first[int(p)+1]] {
-			if hasPrefixFold(text[i:], x.word) {
+			if at := i - x.pair; at >= 0 && hasPrefixFold(text[at:], x.word) {
 				return true
 			}
 		}

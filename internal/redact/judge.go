@@ -15,6 +15,9 @@ func (c *claim) rule() string {
 		return ""
 	}
 	before := char(c.s, c.start-1)
+	if char(c.s, c.value.start-1) == '`' && isVariable(c.name) && strings.Contains(text, " ") { // what a command prints
+		return ""
+	}
 	linked := link != linkProse && link != linkSpace
 	switch c.class {
 	case pass:
@@ -25,6 +28,9 @@ func (c *claim) rule() string {
 		return c.passwordRule()
 	case phrase:
 		if words := len(strings.Fields(text)); words >= 12 && words <= 25 && !strings.ContainsAny(text, ".,;:()") {
+			return "secret"
+		}
+		if linked && len(text) >= 24 && isRandom(text) && !isHash(text) && !isPath(text) {
 			return "secret"
 		}
 	case token:

@@ -109,7 +109,7 @@ func templates(t testing.TB, file string) (masked, leaking []string) {
 			}
 			continue
 		}
-		if file == "providers.txt" {
+		if file == "providers.txt" || file == "kinds.txt" {
 			_, line, _ = strings.Cut(line, "\t")
 		}
 		if rest, ok := strings.CutPrefix(line, "!"); ok {
@@ -124,7 +124,7 @@ func templates(t testing.TB, file string) (masked, leaking []string) {
 // Of the secrets in a file of testdata, 98 of 100 are masked, and it is known which
 // are not. What is masked once stays as it is.
 func TestNoSecretLeaks(t *testing.T) {
-	for _, file := range []string{"providers.txt", "contexts.txt", "outputs.txt"} {
+	for _, file := range []string{"providers.txt", "contexts.txt", "outputs.txt", "kinds.txt"} {
 		t.Run(file, func(t *testing.T) {
 			masked, leaking := templates(t, file)
 			for _, template := range masked {
@@ -154,6 +154,18 @@ func TestNoSecretLeaks(t *testing.T) {
 				t.Errorf("%d of %d leak, want 2 of 100 at most", len(leaking), all)
 			}
 		})
+	}
+}
+
+// The sample of each form is masked, by its rule.
+func TestFormsMaskTheirSamples(t *testing.T) {
+	load()
+	for _, x := range forms {
+		before, secret, after := newInventor().text(x.sample)
+		got := Text(before + secret + after)
+		if strings.Contains(got, secret) || !strings.Contains(got, Mask(x.rule)) {
+			t.Errorf("%s: %q is shown as %q", x.rule, before+secret+after, got)
+		}
 	}
 }
 

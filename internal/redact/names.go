@@ -72,8 +72,10 @@ func classify(name string) class {
 		c = noSecret // primary, test, default alone
 	}
 	switch {
-	case c == pass && before != "":
+	case c == pass && before != "", last == "phrase" && before == "pass":
 		return password
+	case (last == "session" || last == "sess" || last == "sid") && lists.SessionWords.has(before):
+		return key
 	case last == "auth" && before != "" && before != "docker" && before != "redis" && before != "rediscli":
 		return noSecret // decided by what is around it
 	case c == key && last == "key" && (lists.KeyWords.has(before) || isService(before)):

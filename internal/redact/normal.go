@@ -123,6 +123,8 @@ func unit(s string) (text string, n int) {
 			return " ", n
 		case r == '：':
 			return ":", n
+		case r == '│' || r == '┃' || r == '║': // between the columns of a table
+			return "|", n
 		}
 	}
 	return "", 0

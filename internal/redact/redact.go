@@ -238,6 +238,8 @@ var (
 	ruleTable string
 	//go:embed lists.txt
 	listTable string
+	//go:embed forms.txt
+	formTable string
 	//go:embed commands.txt
 	commandTable string
 )
@@ -268,6 +270,7 @@ var load = sync.OnceFunc(func() {
 		}
 		rules = append(rules, r)
 	}
+	readForms()
 	readCommands()
 	makeTriggers()
 })
@@ -318,5 +321,5 @@ var lists struct {
 	Services, ServicePhrases, ServiceEndings, ServiceNot                    list
 	Settlers, Directives, Prompts, Setters, NamingWords, ValueWords         list
 	Readers, Parametric, CallWords, SentenceWords, Placeholders, References list
-	JWKPrivate, DataMembers, Fillers                                        list
+	JWKPrivate, DataMembers, Fillers, SessionWords                          list
 }

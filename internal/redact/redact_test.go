@@ -84,7 +84,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestNearMissesStay(t *testing.T) {
 	for _, text := range lines(t, "near.txt") {
-		text = signs.Replace(text)
+		text = newInventor().fill(signs.Replace(text))
 		if got := Text(text); got != text {
 			t.Errorf("Text(%q) = %q, want it as it is", text, got)
 		}
