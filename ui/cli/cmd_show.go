@@ -23,6 +23,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
@@ -173,7 +174,7 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 	}
 	defer t.Close()
 	var focus []int
-	marks := make(map[int][]string)
+	marks := make(map[int][]match.Mark)
 	for _, h := range hits {
 		i := -1
 		if h.Offset != nil {
@@ -199,8 +200,8 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 	return o.show(ctx, t, focus, marks)
 }
 
-// show prints the entries of one session. marks are the texts to mark in those in focus.
-func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int, marks map[int][]string) error {
+// show prints the entries of one session. marks are for those in focus.
+func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int, marks map[int][]match.Mark) error {
 	a := o.x.App
 	t.Redact, t.Raw = o.Redact, o.Raw
 	facts, err := t.Facts(ctx, o.x)
@@ -343,30 +344,22 @@ type hitLine struct {
 	Offset      *int64          `json:"offset"`
 	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
 	Data        json.RawMessage `json:"data"` // of a message of grep
-	Fragment    struct {
-		Text  string   `json:"text"`
-		Spans [][2]int `json:"spans"`
-	} `json:"fragment"`
-	Submatches []struct {
+	Fragment    match.Fragment  `json:"fragment"`
+	Submatches  []struct {
 		Match struct {
 			Text string `json:"text"`
 		} `json:"match"`
 	} `json:"submatches"` // of a match of grep
 }
 
-func (h *hitLine) matched() []string {
-	var texts []string
-	for _, s := range h.Fragment.Spans {
-		if text := h.Fragment.Text; 0 <= s[0] && s[0] < s[1] && s[1] <= len(text) {
-			texts = append(texts, text[s[0]:s[1]])
-		}
-	}
+func (h *hitLine) matched() []match.Mark {
+	marks := h.Fragment.Marks()
 	for i := range h.Submatches {
 		if text := h.Submatches[i].Match.Text; text != "" {
-			texts = append(texts, text)
+			marks = append(marks, match.Mark{Text: text, Anywhere: true})
 		}
 	}
-	return texts
+	return marks
 }
 
 // namedHits are the sessions of hits on stdin in order, each with its entries in order.

@@ -16,6 +16,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
@@ -27,16 +28,16 @@ import (
 type Show struct {
 	Session  SessionFacts
 	Entries  iter.Seq2[*entry.Entry, error]
-	Focus    map[int]bool     // the entries that were named, by their index in the file
-	Marks    map[int][]string // texts to mark in entries, by their index in the file
-	Gaps     map[int]bool     // entries that follow a gap
-	Full     bool             // fold nothing
-	Unfold   bool             // fold no text of the entries in Focus
-	Open     map[int]bool     // true unfolds the whole entry; false folds it, even if it is in Focus
-	FoldHint string           // how to unfold an entry; "" for --full
-	Whole    bool             // the conversation, not the neighbourhood of an entry
-	Branches bool             // mark abandoned entries, since several branches are shown
-	Zone     *time.Location   // of an export; nil prints UTC as in pipes
+	Focus    map[int]bool         // the entries that were named, by their index in the file
+	Marks    map[int][]match.Mark // what is marked in entries, by their index in the file
+	Gaps     map[int]bool         // entries that follow a gap
+	Full     bool                 // fold nothing
+	Unfold   bool                 // fold no text of the entries in Focus
+	Open     map[int]bool         // true unfolds the whole entry; false folds it, even if it is in Focus
+	FoldHint string               // how to unfold an entry; "" for --full
+	Whole    bool                 // the conversation, not the neighbourhood of an entry
+	Branches bool                 // mark abandoned entries, since several branches are shown
+	Zone     *time.Location       // of an export; nil prints UTC as in pipes
 }
 
 // SessionFacts is what is printed above a conversation.

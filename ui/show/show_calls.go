@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,6 +18,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
 	"pigrep/ui/transcript"
@@ -501,12 +501,12 @@ func tidyLine(s string) string { return prose.Tidy([]byte(strings.ReplaceAll(s, 
 // diff have their own.
 var foundStyle = ansi.NewStyle().Bold().Reverse(true)
 
-// markLine marks texts in a line. Attributes that the line sets within a match take
+// markLine shows marks in a line. Attributes that the line sets within a match take
 // effect after the match.
-func markLine(line string, texts []string) string {
+func markLine(line string, marks []match.Mark) string {
 	var b strings.Builder
 	var borders []int // where marks begin and end
-	for _, span := range found(ansi.Strip(line), texts) {
+	for _, span := range found(ansi.Strip(line), marks) {
 		borders = append(borders, span[0], span[1])
 	}
 	at, style, marking := 0, "", false // the offset without sequences, and the attributes that the line has set there
@@ -550,23 +550,23 @@ func markLine(line string, texts []string) string {
 	return b.String()
 }
 
-// found returns where texts occur in a line: anywhere as written, and at the start of a
-// word in any case. Of those that overlap it is the first, and the longest that begins there.
-func found(line string, texts []string) (spans [][2]int) {
+// found returns where marks occur in a line, in any case. Of those that overlap it is the first, and
+// the longest that begins there.
+func found(line string, marks []match.Mark) (spans [][2]int) {
 	lower := strings.ToLower(line)
 	if len(lower) != len(line) { // offsets in one are not valid in the other
 		lower = line
 	}
-	for _, text := range texts {
-		text = terminal.Clean(text)
-		folded := strings.ToLower(text)
+	for _, m := range marks {
+		m.Text = terminal.Clean(m.Text)
+		folded := strings.ToLower(m.Text)
 		for at := 0; folded != ""; at++ {
 			k := strings.Index(lower[at:], folded)
 			if k < 0 {
 				break
 			}
 			at += k
-			if end := at + len(folded); line[at:end] == text || beginsWord(line, at) {
+			if end := at + len(folded); m.Fits(line, at, end) {
 				spans = append(spans, [2]int{at, end})
 			}
 		}
@@ -580,12 +580,4 @@ func found(line string, texts []string) (spans [][2]int) {
 		end = span[1]
 		return false
 	})
-}
-
-// beginsWord reports whether a word begins at an offset, perhaps within a name such as
-// userName.
-func beginsWord(s string, at int) bool {
-	before, _ := utf8.DecodeLastRuneInString(s[:at])
-	first, _ := utf8.DecodeRuneInString(s[at:])
-	return at == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) || unicode.IsUpper(first) && unicode.IsLower(before)
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/diff"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
 	"pigrep/ui/printer"
 )
 
@@ -83,7 +85,7 @@ func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 // What a hit matched is marked in its entry alone, and lines still know their entries.
 func TestMarks(t *testing.T) {
 	layout := printer.Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
-	lines := func(marks map[int][]string) []Line {
+	lines := func(marks map[int][]match.Mark) []Line {
 		c, facts := conversationIn(t, "edits.jsonl")
 		list, err := (&Show{Session: facts, Entries: entriesOf(c, all(c)), Focus: map[int]bool{1: true}, Marks: marks}).Lines(layout)
 		if err != nil {
@@ -91,7 +93,7 @@ func TestMarks(t *testing.T) {
 		}
 		return list
 	}
-	plain, marked := lines(nil), lines(map[int][]string{1: {"START", "items[:0]"}, 4: {"nothing"}})
+	plain, marked := lines(nil), lines(map[int][]match.Mark{1: marksOf("START", "items[:0]"), 4: marksOf("nothing")})
 	if len(plain) != len(marked) {
 		t.Fatalf("%d lines with marks, %d without", len(marked), len(plain))
 	}
@@ -128,7 +130,7 @@ func TestFound(t *testing.T) {
 		{"İx session", "SESSION", [][2]int{{4, 11}}},
 		{"anything", "", nil},
 	} {
-		if diff := cmp.Diff(test.want, found(test.line, []string{test.text})); diff != "" {
+		if diff := cmp.Diff(test.want, found(test.line, marksOf(test.text))); diff != "" {
 			t.Errorf("found(%q, %q) (-want +got):\n%s", test.line, test.text, diff)
 		}
 	}
@@ -138,13 +140,18 @@ func TestFound(t *testing.T) {
 func TestFoundInALongLine(t *testing.T) {
 	const n = 4 << 20
 	line := strings.Repeat("x ", n/2) + "end"
-	spans := found(line, []string{"X", "end", "x end", "none"})
+	spans := found(line, marksOf("X", "end", "x end", "none"))
 	if want, last := [2]int{n - 2, n + 3}, spans[len(spans)-1]; len(spans) != n/2 || last != want {
 		t.Errorf("%d spans up to %v, want %d up to %v", len(spans), last, n/2, want)
 	}
-	if len(found(line, []string{"none", "end"})) != 1 || len(found(line, []string{"none", ""})) != 0 || len(found("", []string{"x"})) != 0 {
+	if len(found(line, marksOf("none", "end"))) != 1 || len(found(line, marksOf("none", ""))) != 0 || len(found("", marksOf("x"))) != 0 {
 		t.Error("there is what is not there, or the other way round")
 	}
+}
+
+// marksOf returns marks that may stand anywhere in a word.
+func marksOf(texts ...string) []match.Mark {
+	return lists.Map(texts, func(text string) match.Mark { return match.Mark{Text: text} })
 }
 
 // Marks leave the look of a line as it is, and links whole.
@@ -157,7 +164,7 @@ func TestMarkLine(t *testing.T) {
 		{"\x1b]8;;http://x\x07日b\x1b]8;;\x07", "日", "\x1b]8;;http://x\x07\x1b[1;7m日\x1b[mb\x1b]8;;\x07"},
 		{"\x1b[1mx\x1b[m", "y", "\x1b[1mx\x1b[m"},
 	} {
-		if got := markLine(test.line, []string{test.text}); got != test.want {
+		if got := markLine(test.line, marksOf(test.text)); got != test.want {
 			t.Errorf("%q with %q marked is %q, want %q", test.line, test.text, got, test.want)
 		}
 	}
@@ -167,7 +174,7 @@ func TestMarkLine(t *testing.T) {
 func TestMarkLongLine(t *testing.T) {
 	const n = 1 << 20
 	line := strings.Repeat("\x1b[31mx\x1b[m ", n)
-	if got := markLine(line, []string{"x"}); strings.Count(got, "\x1b[1;7mx\x1b[m") != n {
+	if got := markLine(line, marksOf("x")); strings.Count(got, "\x1b[1;7mx\x1b[m") != n {
 		t.Errorf("%d matches are marked, want %d", strings.Count(got, "\x1b[1;7mx\x1b[m"), n)
 	}
 }
@@ -200,7 +207,7 @@ func TestFoldKeepsTheHit(t *testing.T) {
 	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
 	for _, mark := range []string{"line 0", "line 77", "line 499"} {
 		var b strings.Builder
-		p := &showText{Text: &printer.Text{Sink: printer.NewSink(&b)}, s: &Show{Marks: map[int][]string{7: {strings.ToUpper(mark)}}}}
+		p := &showText{Text: &printer.Text{Sink: printer.NewSink(&b)}, s: &Show{Marks: map[int][]match.Mark{7: marksOf(strings.ToUpper(mark))}}}
 		p.diff(&entry.Entry{Index: 7}, diff.Of(call), "", false)
 		if err := p.End(); err != nil {
 			t.Fatal(err)

@@ -8,10 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/match"
 	"pigrep/ui/printer"
 )
 
-func showMarkdown(t *testing.T, format printer.Format, layout printer.Layout, marks map[int][]string) string {
+func showMarkdown(t *testing.T, format printer.Format, layout printer.Layout, marks map[int][]match.Mark) string {
 	t.Helper()
 	c, facts := conversationIn(t, "markdown.jsonl")
 	var b bytes.Buffer
@@ -51,7 +52,7 @@ func TestMarksSurviveRendering(t *testing.T) {
 	layout := printer.Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	texts := []string{"Plan for", "text", "code", "example.com", "nested item", "old", "quoted", "src/auth/login.ts", "日本語", "greet", "await fetch", "plain"}
 	for _, text := range texts {
-		out := showMarkdown(t, printer.FormatText, layout, map[int][]string{1: {text}})
+		out := showMarkdown(t, printer.FormatText, layout, map[int][]match.Mark{1: marksOf(text)})
 		if !strings.Contains(strings.ToLower(out), "\x1b[1;7m"+strings.ToLower(text)+"\x1b[m") {
 			t.Errorf("%q is not marked:\n%s", text, out)
 		}
@@ -68,7 +69,7 @@ func TestMarkdownLinks(t *testing.T) {
 	layout := printer.Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}
 	bare := showMarkdown(t, printer.FormatText, layout, nil)
 	layout.Links = &terminal.Links{}
-	for _, marks := range []map[int][]string{nil, {1: {"example.com"}}} {
+	for _, marks := range []map[int][]match.Mark{nil, {1: marksOf("example.com")}} {
 		out := showMarkdown(t, printer.FormatText, layout, marks)
 		if !strings.Contains(out, "\x1b]8;;"+address) {
 			t.Errorf("with marks %v no link leads to %s:\n%q", marks, address, out)

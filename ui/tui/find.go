@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 )
 
@@ -184,7 +185,7 @@ func (p *preview) matchCell() *cell {
 		start++
 	}
 	var cells []cell
-	for i, spans := range p.spans(start, end, []string{p.find.text()}) {
+	for i, spans := range p.spans(start, end, []match.Mark{{Text: p.find.text(), Anywhere: true}}) {
 		for _, s := range spans {
 			if !s.rest {
 				cells = append(cells, cell{start + i, s.from})
@@ -392,14 +393,15 @@ func wrapped(needle string) string {
 	return strings.Join(words, "(?: |"+broken+")")
 }
 
-// spans finds needles in the lines from start to end of a conversation.
-func (p *preview) spans(start, end int, needles []string) [][]span {
+// spans finds marks in the lines from start to end of a conversation.
+func (p *preview) spans(start, end int, marks []match.Mark) [][]span {
 	lines := p.plain[start:max(start, end)]
 	found := make([][]span, len(lines))
-	needles = slices.DeleteFunc(slices.Clone(needles), func(n string) bool { return n == "" })
-	if len(needles) == 0 {
+	marks = slices.DeleteFunc(slices.Clone(marks), func(m match.Mark) bool { return m.Text == "" })
+	if len(marks) == 0 {
 		return found
 	}
+	needles := lists.Map(marks, func(m match.Mark) string { return m.Text })
 	whole, broken, rough := matcher(needles, regexp.QuoteMeta), matcher(needles, wrapped), lists.Map(needles, roughly)
 	for from, to := 0, 0; from < len(lines); from = to {
 		for to = from + 1; to < len(lines) && p.goesOn(lines[to-1], lines[to]); to++ {
@@ -416,6 +418,9 @@ func (p *preview) spans(start, end int, needles []string) [][]span {
 		line, start := from, 0 // of the line in the text
 		for _, m := range expr.FindAllStringSubmatchIndex(text, -1) {
 			needle := slices.IndexFunc(m[2:], func(offset int) bool { return offset >= 0 }) / 2
+			if !marks[needle].Fits(text, m[0], m[1]) {
+				continue
+			}
 			for ; m[0] > start+len(lines[line]); line++ {
 				start += len(lines[line]) + 1
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 )
 
@@ -34,9 +35,9 @@ type preview struct {
 	entry int    // the index in the file of the entry that is read; -1 for none
 	goal  func() // scrolls the next page; nil: what is at the top stays there
 
-	marks []string // what the hit matched
-	find  finding  // what is searched in the conversation
-	hits  hitTour  // the hits of the query in the session
+	marks []match.Mark // what the hit matched
+	find  finding      // what is searched in the conversation
+	hits  hitTour      // the hits of the query in the session
 
 	touring context.CancelFunc // stops the job that looks for hits; nil if none runs
 
@@ -108,19 +109,14 @@ func (p *preview) ask(want request) {
 	p.put(want, page)
 }
 
-// marksOf returns the distinct texts that a hit matched.
-func marksOf(h *search.Hit) []string {
+// marksOf returns what a hit matched.
+func marksOf(h *search.Hit) []match.Mark {
 	if h == nil {
 		return nil
 	}
-	var marks []string
-	for _, s := range h.Fragment.Spans {
-		m := terminal.Clean(h.Fragment.Text[s[0]:s[1]])
-		if m != "" && !slices.Contains(marks, m) {
-			marks = append(marks, m)
-		}
-	}
-	return marks
+	f := h.Fragment
+	f.Text, f.Spans = terminal.CleanSpans(f.Text, f.Spans)
+	return f.Marks()
 }
 
 // loaded caches a page, and shows it if it is the wanted one.
@@ -544,7 +540,7 @@ func (p *preview) head(v view) string {
 func (p *preview) marked(v view, start, end int) []string {
 	look, needles := v.match, p.marks
 	if p.find.text() != "" {
-		look, needles = v.found, []string{p.find.text()}
+		look, needles = v.found, []match.Mark{{Text: p.find.text(), Anywhere: true}}
 	}
 	// A match may begin above the first line or end below the last one.
 	from, to := max(0, start-1), min(len(p.plain), end+1)

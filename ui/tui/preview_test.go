@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/prose"
@@ -144,7 +145,7 @@ func TestSpans(t *testing.T) {
 	} {
 		p := preview{plain: strings.Split(test.lines, "|"), have: request{Extent: Extent{Width: 17}}}
 		n := 0
-		for _, line := range p.spans(0, len(p.plain), []string{test.needle}) {
+		for _, line := range p.spans(0, len(p.plain), []match.Mark{{Text: test.needle, Anywhere: true}}) {
 			for _, s := range line {
 				if !s.rest {
 					n++

@@ -20,6 +20,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 	"pigrep/ui/prose"
 )
@@ -560,7 +561,7 @@ func (m *Model) fillOutline(menu *menu, list []Prompt) {
 }
 
 // goTo shows another entry of the conversation, and marks texts in it.
-func (m *Model) goTo(at Place, marks []string) tea.Cmd {
+func (m *Model) goTo(at Place, marks []match.Mark) tea.Cmd {
 	p := &m.preview
 	p.goal, p.marks = p.toHit, marks
 	want := p.want

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/words"
@@ -110,7 +111,7 @@ type conversationPage struct {
 	Search  string // URL of the search that the user came from; "" for none
 	Query   string
 	Hits    *hitLinks
-	Marks   string // words to highlight, as a JSON array
+	Marks   string // what is highlighted, as a JSON array of match.Mark in lower case
 	Parts   []partLink
 	Earlier string // URL of the previous part; "" for none
 	Later   string
@@ -251,7 +252,7 @@ const (
 // hitsIn returns the entries of a conversation that match a query, by their index in the
 // file, and the matched words. There may be many entries with every word, so they come from
 // the index and are not read.
-func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, marks []string, err error) {
+func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, marks []match.Mark, err error) {
 	req := s.request(q, c.Page.Conversation.Redact)
 	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
 	offsets, err := s.Find(ctx, req)
@@ -276,21 +277,26 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 		if !all {
 			offsets = append(offsets, res.Hits[i].Offset)
 		}
-		marks = append(marks, marked(res.Hits[i].Fragment)...)
+		for _, m := range marked(res.Hits[i].Fragment) {
+			if !slices.Contains(marks, m) {
+				marks = append(marks, m)
+			}
+		}
 	}
 	for _, offset := range offsets {
 		if n := c.Page.Conversation.Record.NodeAt(offset); n >= 0 {
 			list = append(list, n)
 		}
 	}
-	slices.Sort(marks)
-	return list, slices.Compact(marks), nil
+	return list, marks, nil
 }
 
-func marked(f match.Fragment) (list []string) {
-	for _, p := range fragmentParts(f) {
-		if text := strings.ToLower(strings.TrimSpace(p.Text)); p.Mark && text != "" {
-			list = append(list, text)
+// marked returns the marks of a fragment as they are on a page, in lower case.
+func marked(f match.Fragment) (list []match.Mark) {
+	f.Text, f.Spans = terminal.CleanSpans(f.Text, f.Spans)
+	for _, m := range f.Marks() {
+		if m.Text = strings.ToLower(strings.TrimSpace(html.Visible(m.Text))); m.Text != "" {
+			list = append(list, m)
 		}
 	}
 	return list

@@ -238,6 +238,9 @@ func TestWebInABrowser(t *testing.T) {
 	if got := text(".hitbar [role=status]"); got != "hit 1 of 1" && !strings.HasPrefix(got, "hit ") {
 		t.Errorf("the bar says %q", got)
 	}
+	if cut := browser.Value[[]string](b, `[...CSS.highlights.get("hits")].filter(r => /[a-z]/.test(r.startContainer.data[r.startOffset - 1] ?? " ") && /[a-z]/.test(r.toString()[0])).map(r => r.startContainer.data)`); len(cut) > 0 {
+		t.Errorf("words are marked from their middle on: %q", cut)
+	}
 	if marks := browser.Value[int](b, `CSS.highlights.get("hits").size`); marks == 0 {
 		t.Error("no word is marked in the conversation")
 	}

@@ -124,7 +124,11 @@ const loadIn = (details) => details.querySelectorAll(":scope > .load > [data-loa
 document.addEventListener("toggle", (e) => { if (e.target.open) loadIn(e.target); }, true);
 document.querySelectorAll("details[open]").forEach(loadIn);
 
-// mark highlights the words of the query in the hits, without changing the DOM.
+// isEdge tells whether no word of a script that puts spaces between words reaches across a place.
+const inWord = /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}\p{M}_]/u;
+const isEdge = (text, at) => at === 0 || at === text.length || !inWord.test(text[at - 1]) || !inWord.test(text[at]);
+
+// mark highlights what the query found in the hits, without changing the DOM: whole words, unless it found parts of words.
 function mark() {
 	const list = document.querySelector("[data-marks]");
 	if (!list || !window.Highlight) return;
@@ -134,11 +138,12 @@ function mark() {
 		for (let node; (node = walk.nextNode());) {
 			const text = node.data.toLowerCase();
 			if (text.length !== node.data.length) continue; // the positions would differ
-			for (const word of JSON.parse(list.dataset.marks)) {
-				for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+			for (const { Text, FromEdge, ToEdge } of JSON.parse(list.dataset.marks)) {
+				for (let at = text.indexOf(Text); at >= 0; at = text.indexOf(Text, at + Text.length)) {
+					if ((FromEdge && !isEdge(text, at)) || (ToEdge && !isEdge(text, at + Text.length))) continue;
 					const range = new Range();
 					range.setStart(node, at);
-					range.setEnd(node, at + word.length);
+					range.setEnd(node, at + Text.length);
 					found.add(range);
 				}
 			}
