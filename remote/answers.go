@@ -9,7 +9,6 @@ import (
 	"pigrep/index"
 	"pigrep/query/audit"
 	"pigrep/query/engine/entry"
-	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -45,10 +44,7 @@ var (
 		list, err := sessions.Facets(r)
 		return &list, err
 	})
-	Count = NewKind("count", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (*search.Counts, error) {
-		n, err := search.Count(ctx, r, a, src, req)
-		return &n, err
-	})
+	Count    = NewKind("count", search.Count)
 	Tools    = NewKind("tools", audit.Tools)
 	Commands = NewKind("commands", audit.Commands)
 	Calls    = NewKind("calls", audit.Calls)
@@ -58,21 +54,8 @@ var (
 	Usage = NewKind("usage", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, req audit.Request) (*audit.UsageTable, error) {
 		return audit.Usage(ctx, r, req)
 	})
-	Fix   = NewKind("fix", fix.Find)
-	Weigh = NewKind("weigh", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req similar.Weighing) (*similar.Weighed, error) {
-		return (&similar.Local{Reader: r, Adapter: a, Source: src}).Weigh(ctx, req)
-	})
-	Compare = NewKind("compare", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req similar.Comparison) (*similar.Compared, error) {
-		return (&similar.Local{Reader: r, Adapter: a, Source: src}).Compare(ctx, req)
-	})
-
-	// Of those that answer together with others. Entries asks for the entries of the families of
-	// sessions, which are named by their identities.
-	Prepare = NewKind[PrepareRequest, Prepared]("prepare", nil)
-	Entries = NewKind("entries", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, identities []uint64) (*[]sessions.Entries, error) {
-		list, err := sessions.EntriesOf(ctx, r, identities)
-		return &list, err
-	})
+	Fix     = NewKind("fix", fix.Find)
+	Similar = NewKind("similar", similar.Find)
 )
 
 // Kinds are all kinds by their names.
@@ -111,17 +94,6 @@ func (k Kind[Req, Res]) Of(from Answers) func(context.Context, Req) (*Res, error
 	return func(ctx context.Context, req Req) (*Res, error) { return k.Ask(ctx, from, req) }
 }
 
-// Similar is what finding similar sessions asks of whoever answers.
-type Similar struct{ Answers }
-
-func (s Similar) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
-	return Weigh.Ask(ctx, s, req)
-}
-
-func (s Similar) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
-	return Compare.Ask(ctx, s, req)
-}
-
 // WithEarly returns a context for a question. If several machines answer that, show is called with
 // what has come so far, as an answer that is not complete, from one goroutine at a time and until the
 // question is answered.
@@ -135,29 +107,6 @@ type earlyKey struct{}
 func Early(ctx context.Context) func(answer any) {
 	show, _ := ctx.Value(earlyKey{}).(func(any))
 	return show
-}
-
-// PrepareRequest asks for what several machines must know of each other before they answer a
-// request together.
-type PrepareRequest struct {
-	Search *search.Request `json:",omitempty"` // whose words are counted
-	Fix    *fix.Request    `json:",omitempty"` // or whose words are
-	Known  uint64          // the number of the sessions that the client knows; 0 for none
-
-	// Found and Listed are answered at once, on statistics that the client expects, or without
-	// them on those of this machine.
-	Found  *search.Request   `json:",omitempty"`
-	Listed *sessions.Request `json:",omitempty"`
-}
-
-// Prepared is the answer to it.
-type Prepared struct {
-	Statistics words.Statistics  // of the words of the request
-	Number     uint64            // of Sessions: it changes with them; 0 if that is not known
-	Sessions   []search.Identity // nil if they are those of PrepareRequest.Known
-
-	Found  *search.Response   `json:",omitempty"`
-	Listed *sessions.Response `json:",omitempty"`
 }
 
 // FilesRequest asks for the files that tools touched, or for the history of one.

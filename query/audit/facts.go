@@ -73,15 +73,18 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
-	for _, copy := range req.Lost { // a duplicate of each came before all others
-		x.entries.seen.add(copy)
-	}
 	return x, x.findSharing()
 }
 
 // covered returns what the answer says beside its rows.
 func (x *auditor) covered() Covered {
-	return Covered{x.coverage, search.About{Warnings: x.warnings, Index: search.StateOf(x.r)}}
+	c := Covered{Coverage: x.coverage, About: search.About{Warnings: x.warnings, Index: search.StateOf(x.r)}}
+	for i := range x.files {
+		if f := &x.files[i]; x.req.Together && f.wanted && f.ID != "" && !f.Notes {
+			c.Held = append(c.Held, search.Held{ID: f.Identity(), Size: f.Size})
+		}
+	}
+	return c
 }
 
 // listFiles lists the files in the order that resolves duplicates, and tests which pass the
@@ -91,7 +94,7 @@ func (x *auditor) listFiles() {
 	x.files = make([]file, 0, len(summaries))
 	for i := range summaries {
 		s := &summaries[i]
-		f := file{Summary: s, wanted: x.filter.Session(s) && !slices.Contains(x.req.Elsewhere, s.Identity())}
+		f := file{Summary: s, wanted: x.filter.Session(s) && !x.req.IsWithout(s.Identity())}
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
@@ -147,11 +150,10 @@ func (x *auditor) cover(f *file) {
 	}
 }
 
-// findSharing finds out which files share entries: documents have duplicates, or entries without
-// documents do. Any file may share entries with a file of Request.Lost.
+// findSharing finds out which files share entries: documents have duplicates, or entries
+// without documents do.
 func (x *auditor) findSharing() error {
 	sharing, known := x.r.FilesWithDuplicates()
-	known = known && len(x.req.Lost) == 0
 	owners := make(map[uint64]*file)
 	err := x.visitPieces(x.facts.Bare(x.ids), func(f *file, p *record.Piece) error {
 		known = known && !p.Bare.Orphan // of whose call nothing is known

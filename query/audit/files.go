@@ -81,9 +81,6 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), t: &FileTable{}, table: newGroups(func(name string) *fileGroup {
 		return &fileGroup{row: FileRow{Type: "file", Path: name}}
 	})}
-	for _, copy := range req.Lost {
-		c.listed.seen.add(copy)
-	}
 	err = x.eachPiece(x.facts.All, func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err

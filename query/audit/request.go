@@ -53,12 +53,12 @@ type Request struct {
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
 
-	search.Joint // with Shared, a table has all rows, and what merging it with others takes
+	search.Among // with Together, a table has all rows, and what joining it with others takes
 }
 
 // Picks returns the search that finds the calls which the text picks.
 func (r *Request) Picks() search.Request {
-	req := search.Request{Text: r.Text, Spec: r.Spec, Env: r.Env, Joint: search.Joint{Shared: r.Shared}}
+	req := search.Request{Text: r.Text, Spec: r.Spec, Env: r.Env}
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	// The facts decide these, and know more than the documents do.
 	req.Tools, req.Models, req.Error = nil, nil, false
@@ -84,6 +84,8 @@ type ArgTest struct {
 type Covered struct {
 	Coverage Coverage
 	search.About
+
+	Held []search.Held `json:",omitempty"` // with Request.Together: the sessions that the answer is about
 }
 
 // Coverage says which sessions an answer covers, and what it left out.

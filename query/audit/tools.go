@@ -42,7 +42,7 @@ type ToolTable struct {
 	Total ToolRow
 	Covered
 
-	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Shared
+	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Together
 }
 
 // A ToolPart is what merging a row takes.
@@ -194,12 +194,12 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		row := g.finish()
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
-		if req.Shared != nil {
+		if req.Together {
 			t.Parts = append(t.Parts, g.part())
 		}
 	}
 	finishing.Wait()
-	if req.Shared != nil {
+	if req.Together {
 		t.Parts = append(t.Parts, total.part())
 	}
 	req.mask(t)

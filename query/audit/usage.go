@@ -80,7 +80,7 @@ type UsageTable struct {
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Covered
 
-	Parts [][4]float64 `json:",omitempty"` // with Request.Shared: the costs of the rows, of the total and of the sources, before they are rounded
+	Parts [][4]float64 `json:",omitempty"` // with Request.Together: the costs of the rows, of the total and of the sources, before they are rounded
 }
 
 // SourceRow is the use of tokens by one sort of entries.
@@ -336,7 +336,7 @@ func (b *usageBuild) finish() *UsageTable {
 	if t.Total.Listed > 0 {
 		t.PricesOf = listDate()
 	}
-	if n := b.req.Rows; n > 0 && n < len(rows) && b.req.Shared == nil {
+	if n := b.req.Rows; n > 0 && n < len(rows) && !b.req.Together {
 		rows, t.More = rows[:n], len(rows)-n
 	}
 	t.Rows = make([]UsageRow, len(rows))
@@ -347,7 +347,7 @@ func (b *usageBuild) finish() *UsageTable {
 	for _, g := range sources {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
 	}
-	if b.req.Shared != nil {
+	if b.req.Together {
 		for _, g := range append(rows, b.total) {
 			t.Parts = append(t.Parts, [4]float64{g.cost.Total(), g.fill.Total(), g.list.Total(), g.theirCost.Total()}) // not rounded, in the order of the fields
 		}

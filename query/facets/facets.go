@@ -28,17 +28,20 @@ import (
 // Response says how many hits have each value. They are the hits that a list shows for the
 // same request.
 type Response struct {
+	Counted
+
+	// With Request.Together:
+	Tally  *search.Tally `json:",omitempty"` // of the search, if there is a text
+	Whole  *Counted      `json:",omitempty"` // the same of the hits that lack nothing alone, if a list has others too
+	Held   []search.Held `json:",omitempty"`
+	Agents []string      `json:",omitempty"` // of the index
+}
+
+// Counted are some hits, counted by what they are.
+type Counted struct {
 	Hits   int
 	Fields []Field // in the order of the table of fields
 	Days   []Day   // with hits, in order
-
-	Part *Part `json:",omitempty"` // with Request.Shared
-}
-
-// Part is what it takes to merge a response with responses of other indexes.
-type Part struct {
-	search.Part
-	Agents []string // of the index
 }
 
 // Field has the values of a field of the query language, the most frequent first.
@@ -75,11 +78,28 @@ var keywords = []struct {
 // Of returns the facets of a request: the counts of its hits. Without a text, every
 // document that passes the filters counts, duplicates included.
 func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (*Response, error) {
-	sets, part, err := hits(ctx, r, a, src, req)
+	found, tally, err := hits(ctx, r, a, src, req)
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{own: req.Env.Host, part: part, ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
+	counted, err := count(ctx, r, found.Sets, req)
+	if err != nil {
+		return nil, err
+	}
+	res := &Response{Counted: *counted}
+	if !req.Together {
+		return res, nil
+	}
+	res.Tally, res.Held, res.Agents = tally, search.HeldBy(r), r.Table().Agents()
+	if found.Whole != nil {
+		res.Whole, err = count(ctx, r, found.Whole, req)
+	}
+	return res, err
+}
+
+// count counts documents of each segment.
+func count(ctx context.Context, r *index.Reader, sets []docset.Set, req search.Request) (*Counted, error) {
+	c := &counter{own: req.Env.Host, all: req.Together, ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
 	for i := range c.values {
 		c.values[i] = make(map[string]int)
 	}
@@ -99,9 +119,12 @@ func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sourc
 }
 
 // hits returns the documents of each segment that are hits.
-func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (sets []docset.Set, part *Part, err error) {
-	if req.Shared != nil {
-		part = &Part{Agents: r.Table().Agents()}
+func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (found *rank.Documents, tally *search.Tally, err error) {
+	if len(req.Without) > 0 {
+		only := req.Only
+		req.Only = func(s *session.Summary) bool {
+			return !req.IsWithout(s.Identity()) && (only == nil || only(s))
+		}
 	}
 	if req.Text != "" {
 		in, err := req.Resolve(ctx, r, a, src)
@@ -112,21 +135,12 @@ func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		if err != nil {
 			return nil, nil, err
 		}
-		if part != nil {
-			part.Counts, part.Open, part.Common, part.Lost = d.Counts, in.Plan.IsOpen, d.Common, req.Agreed.LostEntries()
-		}
-		return d.Sets, part, nil
-	}
-	if len(req.Elsewhere) > 0 {
-		only := req.Only
-		req.Only = func(s *session.Summary) bool {
-			return !slices.Contains(req.Elsewhere, s.Identity()) && (only == nil || only(s))
-		}
+		return d, &search.Tally{Counts: d.Counts, Open: in.Plan.IsOpen}, nil
 	}
 	f := req.Spec.Compile().WithSessions(req.Only)
-	sets = make([]docset.Set, len(r.Segments()))
-	return sets, part, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
-		sets[i], err = passing(r, f, seg)
+	found = &rank.Documents{Sets: make([]docset.Set, len(r.Segments()))}
+	return found, nil, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
+		found.Sets[i], err = passing(r, f, seg)
 		return err
 	})
 }
@@ -158,7 +172,7 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 // counter counts the hits of all segments.
 type counter struct {
 	own       string // of filter.HostOf
-	part      *Part  // nil: one index answers alone
+	all       bool   // fields with one value too: other indexes may have others
 	ctx       context.Context
 	reader    *index.Reader
 	zone      *time.Location
@@ -287,8 +301,8 @@ func (c *counter) note(s *session.Summary) {
 	c.days[timespec.DayOf(s.Created().In(c.zone)).Start]++
 }
 
-func (c *counter) response() *Response {
-	res := &Response{Part: c.part}
+func (c *counter) response() *Counted {
+	res := &Counted{}
 	hosts, agents, projects := make(map[string]int), make(map[string]int), make(map[string]int)
 	for file, n := range c.files {
 		hosts[filter.HostOf(c.summaries[file], c.own)] += n
@@ -298,10 +312,10 @@ func (c *counter) response() *Response {
 			projects[name] += n
 		}
 	}
-	if c.part != nil || c.several() {
+	if c.all || c.several() {
 		res.Fields = append(res.Fields, Field{host, sorted(hosts)})
 	}
-	if c.part != nil || len(c.reader.Table().Agents()) > 1 {
+	if c.all || len(c.reader.Table().Agents()) > 1 {
 		res.Fields = append(res.Fields, Field{agent, sorted(agents)})
 	}
 	res.Fields = append(res.Fields, Field{"project", sorted(projects)})
@@ -327,16 +341,14 @@ func (c *counter) several() bool {
 	return false
 }
 
-// Merge merges responses that have a Part: it adds up the hits that have each value.
+// Merge adds up the hits of several indexes that have each value.
 func Merge(list []*Response) *Response {
 	m := &Response{}
 	var names, agents []string
 	values, days := make(map[string]map[string]int), make(map[int64]Day)
 	for _, r := range list {
 		m.Hits += r.Hits
-		if r.Part != nil {
-			agents = append(agents, r.Part.Agents...)
-		}
+		agents = append(agents, r.Agents...)
 		for _, f := range r.Fields {
 			if values[f.Name] == nil {
 				values[f.Name] = make(map[string]int)

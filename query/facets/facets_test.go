@@ -50,7 +50,7 @@ func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		return n
+		return n.Counts
 	}
 	values, loose := 0, false
 	for _, text := range []string{"token", "the", "session timeout", "project:atlas", "kind:result", `"session timeout"`, "getUserName", "token tool:bash", "is:error", "re:t.ken", "nowhere-to-be-found"} {

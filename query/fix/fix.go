@@ -51,9 +51,6 @@ type Request struct {
 	Env    filter.Env
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: answers have no resume command
 	Redact bool              // mask what looks like a secret in the answer
-
-	// Shared is the sum of Statistics. With it, the response has all sessions.
-	search.Joint
 }
 
 // DefaultLimit is the limit of a request that names none.
@@ -71,8 +68,6 @@ type Response struct {
 	Total        int       // sessions with the error, among the compared ones
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
 	search.About
-
-	Part *search.Part `json:",omitempty"` // with Request.Shared
 }
 
 // Outcome says how an episode ended.
@@ -155,12 +150,9 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(s.lines) == 0 {
 		return nil, ErrNoWords
 	}
-	of := req.Shared
-	if of == nil {
-		var err error
-		if of, err = words.Frequencies(r, s.terms(), nil); err != nil {
-			return nil, err
-		}
+	of, err := words.Frequencies(r, s.terms())
+	if err != nil {
+		return nil, err
 	}
 	rarity := search.Rarities(s.terms(), of)
 	if err := ctx.Err(); err != nil {
@@ -171,7 +163,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	s.weigh(rarity)
 
-	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Joint: req.Joint}
+	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env}
 	within.Scope, within.Kinds = "", kinds
 	in, err := within.Resolve(ctx, r, a, src)
 	if err != nil {
@@ -187,7 +179,6 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession, ByFile: true}}
 	}
 	for i, opt := range rounds {
-		opt.Agreed = *cmp.Or(req.Agreed, &rank.Agreed{})
 		found, err := rank.Run(ctx, in, opt)
 		if err != nil {
 			return nil, err
@@ -195,9 +186,6 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		f = &follower{ctx: ctx, req: &req, reader: r, adapter: a, src: src, signature: s, found: found}
 		if resp.Sessions, err = f.sessions(); err != nil {
 			return nil, err
-		}
-		if req.Shared != nil {
-			resp.Part = &search.Part{Common: found.Common(), Lost: req.Agreed.LostEntries()}
 		}
 		resp.TotalIsExact = found.ListedSessions == len(found.Sessions) && f.unread == 0 && f.lost == 0
 		if len(resp.Sessions) > 0 || resp.TotalIsExact {
@@ -207,18 +195,11 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared only the most similar texts of %s of %s", human.Number(len(found.Sessions)), human.Plural(found.ListedSessions, "session", "sessions")))
 		}
 	}
-	if req.Shared == nil {
-		resp.List(req.Limit)
-	}
+	resp.List(req.Limit)
 	if f.lost > 0 {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
 	}
 	return resp, nil
-}
-
-// Statistics returns what Request.Shared is the sum of.
-func Statistics(r *index.Reader, req Request) (*words.Statistics, error) {
-	return words.Frequencies(r, read(req.Text).terms(), req.IsElsewhere())
 }
 
 // List puts all sessions in order, and leaves the first of them.

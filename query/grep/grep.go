@@ -51,9 +51,8 @@ type Request struct {
 	Limit         int // matching lines of all files; 0 for all
 	MaxColumns    int // about how many bytes to return of a line, around its first match; 0 for all
 	Order         Order
-	Redact        bool     // mask secrets in the returned lines
-	Elsewhere     []uint64 // identities of sessions that another index answers for
-	Ahead         int      // matches that may be found ahead of the one that is emitted; 0 for all that fit into memory
+	Redact        bool // mask secrets in the returned lines
+	Ahead         int  // matches that may be found ahead of the one that is emitted; 0 for all that fit into memory
 
 	limits *limits // nil for defaultLimits
 
@@ -166,7 +165,7 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	g.filter = spec.Compile()
 	g.searches = sync.OnceValues(g.indexedSearches)
 	for _, f := range in.Files {
-		if f.Known != nil && (f.Indexed == Whole && !g.passes(f.Known) || slices.Contains(g.req.Elsewhere, f.Known.Identity())) {
+		if f.Known != nil && f.Indexed == Whole && !g.passes(f.Known) {
 			continue
 		}
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil

@@ -68,7 +68,7 @@ func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
 	return sum
 }
 
-// Tools merges tables of tools that were asked for with Request.Shared.
+// Tools merges tables of tools that were asked for with Together.
 func Tools(tables []*audit.ToolTable) *audit.ToolTable {
 	m := &audit.ToolTable{By: tables[0].By, Covered: covered(tables, func(t *audit.ToolTable) *audit.Covered { return &t.Covered })}
 	all := newRows((*tool).add)
@@ -176,7 +176,7 @@ func Files(tables []*audit.FileTable) *audit.FileTable {
 	return m
 }
 
-// Usage merges tables of tokens and cost that were asked for with Request.Shared.
+// Usage merges tables of tokens and cost that were asked for with Together.
 func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 	m := &audit.UsageTable{By: tables[0].By, TimeZone: tables[0].TimeZone, Covered: covered(tables, func(t *audit.UsageTable) *audit.Covered { return &t.Covered })}
 	all, sources := newRows((*spent).add), newRows((*spentBy).add)

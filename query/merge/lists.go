@@ -3,6 +3,8 @@ package merge
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"pigrep/internal/lists"
@@ -13,9 +15,11 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
-// Sessions merges lists of sessions that were asked for with Request.Shared.
+// Sessions joins lists of sessions that were asked for with Together. Of a session that several
+// indexes have, the copy that went on longer is listed.
 func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Response {
 	m := &sessions.Response{TotalIsExact: true}
 	m.Index = about(list, func(r *sessions.Response) *search.About { return &r.About }).Index
@@ -23,20 +27,48 @@ func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Respon
 		sessionsFound(m, req, list)
 		return m
 	}
+	held := make(map[uint64]bool)
 	for _, r := range list {
 		m.Total += r.Total
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
+		for _, id := range r.Held {
+			if id != 0 && held[id] {
+				m.Total--
+			}
+			held[id] = true
+		}
 	}
 	if m.Total == 0 {
 		m.Warnings = said(lists.Map(list, func(r *sessions.Response) []string { return r.Warnings }))
 	}
-	if req.Forks {
-		m.Sessions = families(list)
-	} else {
-		m.Sessions = ordered(lists.Map(list, func(r *sessions.Response) []sessions.Session { return r.Sessions }), compareActivity)
+	rows := make([][]sessions.Session, len(list))
+	for i, r := range list {
+		rows[i] = r.Sessions
 	}
-	m.Sessions = first(m.Sessions, req.Limit)
+	if m.Sessions = ordered(rows, compareActivity); req.Forks {
+		m.Sessions = families(rows)
+	}
+	m.Sessions = first(distinct(m.Sessions), req.Limit)
 	return m
+}
+
+// distinct leaves the first of the copies of each session.
+func distinct(list []sessions.Session) []sessions.Session {
+	type copied struct {
+		agent, id string
+		begun     int64
+	}
+	rows := make(map[copied]int)
+	var left []sessions.Session
+	for _, s := range list {
+		key := copied{s.Agent, s.SessionID, s.Created.UnixMilli()}
+		if at, ok := rows[key]; ok && s.SessionID != "" && left[at].Host != s.Host {
+			left[at].Copies = append(left[at].Copies, s.SessionPath)
+			continue
+		}
+		rows[key], left = len(left), append(left, s)
+	}
+	return left
 }
 
 func compareActivity(a, b *sessions.Session) int {
@@ -45,14 +77,14 @@ func compareActivity(a, b *sessions.Session) int {
 
 // families orders sessions by family, the one with the latest activity first. A family begins
 // with a session that has no ancestor in the list.
-func families(lists []*sessions.Response) (list []sessions.Session) {
+func families(rows [][]sessions.Session) (list []sessions.Session) {
 	type family struct {
 		list   []sessions.Session
 		latest sessions.Session
 	}
 	var all []family
-	for _, r := range lists {
-		for i, s := range r.Sessions {
+	for _, list := range rows {
+		for i, s := range list {
 			if s.Depth <= 0 || i == 0 {
 				all = append(all, family{latest: s})
 			}
@@ -65,28 +97,6 @@ func families(lists []*sessions.Response) (list []sessions.Session) {
 	slices.SortStableFunc(all, func(a, b family) int { return compareActivity(&a.latest, &b.latest) })
 	for _, f := range all {
 		list = append(list, f.list...)
-	}
-	return list
-}
-
-// AgainSessions is Again for a list of sessions.
-func AgainSessions(req *sessions.Request, lists []*sessions.Response) []*sessions.Request {
-	if req.Text == "" {
-		return make([]*sessions.Request, len(lists))
-	}
-	found := req.Search()
-	return agreed(req, Again(&found, searches(lists)), func(r *sessions.Request) *search.Joint { return &r.Joint })
-}
-
-// agreed returns copies of a request that say what searches do.
-func agreed[Req any](req *Req, again []*search.Request, joint func(*Req) *search.Joint) []*Req {
-	list := make([]*Req, len(again))
-	for i, r := range again {
-		if r != nil {
-			more := *req
-			joint(&more).Agreed = r.Agreed
-			list[i] = &more
-		}
 	}
 	return list
 }
@@ -107,6 +117,7 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*session
 	}
 	for i, s := range found.Sessions {
 		if row := rows[s.SessionPath]; row != nil {
+			row.Score, row.SessionHit.Hits, row.HitsAny, row.Looser, row.Copies = s.Score, s.Hits, s.HitsAny, s.Looser, s.Copies
 			if i < len(found.Hits) { // one of each session
 				row.Hit = &found.Hits[i]
 			}
@@ -116,38 +127,50 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*session
 	req.Answer(m, found)
 }
 
-// AgainFacets is Again for facets.
-func AgainFacets(req *search.Request, list []*facets.Response) []*search.Request {
-	found := make([]*search.Response, len(list))
-	for i, r := range list {
-		if found[i] = (&search.Response{}); r.Part != nil && req.Text != "" {
-			found[i].Part = &r.Part.Part
-		}
+// Facets joins facets. Each index counts the hits that it lists on its own, and those that lack
+// nothing, which are all if the indexes together have enough of them.
+func Facets(req *search.Request, list []*facets.Response) *facets.Response {
+	if req.Text == "" {
+		return facets.Merge(list)
 	}
-	return Again(counting(req), found)
+	opt := counting(req)
+	tallies := lists.Map(list, func(r *facets.Response) *search.Tally { return r.Tally })
+	least := newTotals(&opt, tallies).least
+	var listed []*facets.Response
+	for i, r := range list {
+		t, one := tallies[i], &facets.Response{Agents: r.Agents}
+		switch {
+		case t == nil:
+		case opt.LeastOf(&t.Counts, t.Open) >= least:
+			one.Counted = r.Counted
+		case least == rank.LevelWhole && r.Whole != nil:
+			one.Counted = *r.Whole
+		}
+		listed = append(listed, one)
+	}
+	return facets.Merge(listed)
 }
 
-// counting is a request as it is when its hits are only counted: they need not be complete.
-func counting(req *search.Request) *search.Request {
+// counting returns the options of a request whose hits are only counted: they need not be complete.
+func counting(req *search.Request) rank.Options {
 	one := *req
 	one.Limit = 1
-	return &one
+	return one.Options()
 }
 
 // Count adds up the numbers of hits.
-func Count(req *search.Request, list []*search.Counts) *search.Counts {
-	opt := counting(req).Options()
-	sum := opt.Sum(lists.Map(list, func(n *search.Counts) search.Counts { return *n }))
-	return &sum
+func Count(req *search.Request, list []*search.Tally) *search.Tally {
+	opt := counting(req)
+	return &search.Tally{Counts: newTotals(&opt, list).counts()}
 }
 
 // Values merges useful values of fields: those of each field in the order of its counts, of
 // projects in that of their hosts.
-func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
+func Values(lists [][]sessions.Facet) []sessions.Facet {
 	all := newRows(func(sum, f *sessions.Facet) { sum.Count += f.Count })
 	fields := make(map[string]int)
 	for _, list := range lists {
-		for _, f := range *list {
+		for _, f := range list {
 			if f.Field == filter.Host && len(lists) == 1 { // there is no other
 				continue
 			}
@@ -166,35 +189,61 @@ func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
 		}
 		return cmp.Compare(b.Count, a.Count)
 	})
-	return &all.list
+	return all.list
 }
 
-// AgainFix is Again for the fixes of an error: of copies on several hosts one counts.
-func AgainFix(req *fix.Request, list []*fix.Response) []*fix.Request {
-	again := make([]*fix.Request, len(list))
-	for i, lost := range lostHits(lists.Map(list, func(r *fix.Response) *search.Part { return r.Part })) {
-		if p := list[i].Part; p != nil && p.Lost != len(lost) {
-			more := *req
-			more.Agreed = &rank.Agreed{Lost: lost}
-			again[i] = &more
-		}
-	}
-	return again
-}
-
-// Fix merges answers that were asked for with Request.Shared.
+// Fix joins the sessions in which an error occurred, the copies of each as one.
 func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 	m := &fix.Response{
 		Text: list[0].Text, TotalIsExact: true, About: about(list, func(r *fix.Response) *search.About { return &r.About }),
 	}
+	seen := make(map[string]string) // the host of each session
+	total := 0
 	for _, r := range list {
+		if total += r.Total; len(r.Sessions) > 0 {
+			m.Missing = append(m.Missing, first(r.Missing, mostSaid)...)
+		}
 		for _, s := range r.Sessions {
+			key := s.Agent + "\x00" + s.SessionID
+			if host, ok := seen[key]; ok && s.SessionID != "" && host != s.Host {
+				total--
+				continue
+			}
+			seen[key] = s.Host
 			s.Lacks = first(s.Lacks, mostSaid)
 			m.Sessions = append(m.Sessions, s)
 		}
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
 	}
+	missing := m.Missing
 	m.List(req.Limit)
+	m.Total = max(m.Total, total)
+	m.Missing = slices.DeleteFunc(m.Missing, func(name string) bool { return !slices.Contains(missing, name) })
+	return m
+}
+
+// Similar joins the sessions that are like one, of which a copy may be in several indexes.
+func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
+	m := &similar.Response{TotalIsExact: true, About: about(list, func(r *similar.Response) *search.About { return &r.About })}
+	seen := make(map[string]string) // the host of each session
+	for _, r := range list {
+		if len(m.Terms) == 0 {
+			m.Terms = r.Terms
+		}
+		m.Total += r.Total
+		for _, s := range r.Sessions {
+			key := s.Agent + "\x00" + s.SessionID
+			if host, ok := seen[key]; ok && s.SessionID != "" && host != s.Host {
+				m.Total--
+				continue
+			}
+			seen[key] = s.Host
+			m.Sessions = append(m.Sessions, s)
+		}
+		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
+	}
+	lists.SortStable(m.Sessions, func(a, b similar.Session) int { return cmp.Compare(b.Score, a.Score) })
+	m.Sessions = first(m.Sessions, cmp.Or(max(req.Limit, 0), similar.DefaultLimit))
 	return m
 }
 
@@ -202,7 +251,8 @@ func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 type Grepper func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error)
 
 // Grep visits the matches of several hosts in the order of the request, as they come, up to its
-// limit. It waits for a match of each host that may have an earlier one.
+// limit. It waits for a match of each host that may have an earlier one. What copies of a session
+// have is visited once; of numbers of lines of a session, the largest is.
 func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*grep.Match) error) (*grep.Summary, error) {
 	sums := make([]*grep.Summary, len(hosts))
 	streams := make([]func(context.Context, func(*grep.Match) error) error, len(hosts))
@@ -214,7 +264,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 	}
 	m := &grep.Summary{}
 	last := ""
-	err := interleave(ctx, streams, req.Order.Compare, func(x *grep.Match) error {
+	take := func(x *grep.Match) error {
 		if left := req.Limit - m.Lines; req.Limit > 0 && x.Matched > left {
 			m.Limited = true
 			x.Keep(left, req.After)
@@ -234,7 +284,32 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 			return errEnough
 		}
 		return nil
+	}
+	seen := make(map[string]*grep.Match) // a match of each entry, or of each session
+	var counted []*grep.Match
+	err := interleave(ctx, streams, req.Order.Compare, func(x *grep.Match) error {
+		key := keyOfMatch(x, req.Brief)
+		other := seen[key]
+		switch {
+		case x.SessionID == "" || other == nil:
+			seen[key] = &grep.Match{Location: grep.Location{Host: x.Host}}
+		case other.Host != x.Host:
+			other.Matched = max(other.Matched, x.Matched)
+			return nil
+		}
+		if !req.Brief {
+			return take(x)
+		}
+		one := *x
+		seen[key], counted = &one, append(counted, &one)
+		return nil
 	})
+	for i := 0; i < len(counted) && err == nil; i++ {
+		err = take(counted[i])
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	if err != nil || m.Limited {
 		m.Files = m.WithHits // at least
 		return m, err
@@ -249,4 +324,12 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 	m.Files = max(m.Files, m.WithHits) // a host that was lost has said no number
 	lists.SortStable(m.Errors, func(a, b grep.FileError) int { return cmp.Compare(a.Path, b.Path) })
 	return m, nil
+}
+
+// keyOfMatch returns what a match has in common with its copies; brief: those of its session.
+func keyOfMatch(x *grep.Match, brief bool) string {
+	if brief {
+		return x.Agent + "\x00" + x.SessionID
+	}
+	return fmt.Sprint(x.Agent, "\x00", x.SessionID, "\x00", x.EntryID, x.Timestamp.UnixMilli(), " ", x.Length, " ", x.Part)
 }

@@ -1,20 +1,16 @@
-// Package merge answers: what would one index say that has the sessions of all these hosts? Each
-// host answers a request from its own index. What they say becomes one answer, whose hits have
-// the order, the counts and the limits of one index.
+// Package merge joins answers: each index answers a question on its own, and what all of them say
+// becomes one answer. Hits are in the order of their classes, then of their scores, then of their
+// times. Counts are added. What is a copy of another thing, such as the entries of a session that
+// two machines have, is joined with it, entry by entry; of counts that cannot be told apart, the
+// larger one stands, and the answer says that there are at least so many.
 //
-// A request is asked in steps, and only the second is needed without words:
+// Tables count by something else than sessions. Their answers say which sessions they are about
+// (search.Held): Without says which of them a table must be made without, so that each counts once.
 //
-//	search.Identities     which sessions each host has; Elsewhere says who answers for those that several have
-//	sessions.EntriesOf    if a host has a fork of a session on another (Forks): the entries of both, of which Common says who has the originals
-//	search.Statistics     what the words of the query are in each index; their sum is Request.Shared
-//	search.Run            the answer of each, with a search.Part
-//	Again                 which of them must answer again, because all together decide otherwise
-//	Search                the answer
-//
-// An answer may be merged before all are there: it is then that of the hosts which answered.
-// Answers are untrusted: merging takes no longer than their size allows for, and believes what
+// An answer may be joined before all are there: it is then that of the indexes which answered.
+// Answers are untrusted: joining takes no longer than their size allows for, and believes what
 // they say of their own sessions only. Their sessions must already have the names by which
-// answers call those of their hosts; ties are broken by the paths that the hosts know.
+// answers call those of their hosts.
 //
 // The package imports the questions. It knows neither how hosts are reached nor who asks.
 package merge
@@ -29,32 +25,33 @@ import (
 	"pigrep/query/search"
 )
 
-// Elsewhere returns for each host the identities of the sessions that another one answers for:
-// the one with the most bytes of a session, of several the first.
-func Elsewhere(hosts [][]search.Identity) [][]uint64 {
+// Without returns for each index the sessions that another one answers for: the one that has the
+// most of a session, of several the first. It returns nil if no index has a session of another.
+func Without(indexes [][]search.Held) [][]uint64 {
 	type owner struct {
-		host int
-		size int64
+		index int
+		size  int64
 	}
 	owners := make(map[uint64]owner)
-	for i, list := range hosts {
+	for i, list := range indexes {
 		for _, s := range list {
-			if o, ok := owners[s.Hash]; !ok || s.Size > o.size {
-				owners[s.Hash] = owner{i, s.Size}
+			if o, ok := owners[s.ID]; !ok || s.Size > o.size {
+				owners[s.ID] = owner{i, s.Size}
 			}
 		}
 	}
-	elsewhere := make([][]uint64, len(hosts))
-	for i, list := range hosts {
+	without, some := make([][]uint64, len(indexes)), false
+	for i, list := range indexes {
 		for _, s := range list {
-			if owners[s.Hash].host != i {
-				elsewhere[i] = append(elsewhere[i], s.Hash)
+			if owners[s.ID].index != i {
+				without[i], some = append(without[i], s.ID), true
 			}
 		}
-		slices.Sort(elsewhere[i])
-		elsewhere[i] = slices.Compact(elsewhere[i])
 	}
-	return elsewhere
+	if !some {
+		return nil
+	}
+	return without
 }
 
 // about sums up the states of several indexes, and what hosts warn of, the same only once.

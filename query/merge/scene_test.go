@@ -18,11 +18,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query/engine/words"
 	"pigrep/query/grep"
 	"pigrep/query/merge"
 	"pigrep/query/search"
-	"pigrep/query/sessions"
 )
 
 var now = time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -34,13 +32,6 @@ type scene struct {
 	hosts   []*index.Reader
 	files   map[string]string // of each path, the name under which it was given
 	adapter adapter.Adapter
-	parts   *division // what division returns
-}
-
-// A division is what each host is told of the others.
-type division struct {
-	elsewhere, common, lost [][]uint64
-	forks                   []merge.Fork
 }
 
 // divide divides files, by their names, among hosts: hostOf says which.
@@ -140,109 +131,36 @@ func overJSON[T any](t tester, v T) T {
 	return out
 }
 
-// asOne asks all hosts, and merges their answers.
+// asOne asks all hosts, and joins their answers.
 func (s *scene) asOne(t tester, req search.Request) (*search.Response, error) {
 	t.Helper()
-	var err error
-	if req.Shared, err = s.shared(t, req); err != nil {
-		return nil, err
-	}
-	d := s.division(t)
+	req.Together = true
 	answers, err := together(t, s, req, func(i int, req search.Request) (*search.Response, error) {
-		req.Elsewhere, req.Common = d.elsewhere[i], d.common[i]
 		return search.Run(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
-	}, merge.Again)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return merge.Search(&req, answers), nil
 }
 
-// shared returns the statistics of a search.
-func (s *scene) shared(t tester, req search.Request) (*words.Statistics, error) {
-	d := s.division(t)
-	return s.sum(t, func(i int) (*words.Statistics, error) {
-		req.Elsewhere = d.elsewhere[i]
-		return search.Statistics(t.Context(), s.hosts[i], overJSON(t, req))
-	})
-}
-
 func (s *scene) unsplit(t tester, req search.Request) (*search.Response, error) {
 	return search.Run(t.Context(), s.all, s.adapter, stories.Disk{}, req)
 }
 
-// together asks all hosts one question, and again those that all together make answer again.
-func together[Req, Res any](t tester, s *scene, req Req, ask func(host int, req Req) (*Res, error), again func(req *Req, answers []*Res) []*Req) ([]*Res, error) {
+// together asks all hosts one question.
+func together[Req, Res any](t tester, s *scene, req Req, ask func(host int, req Req) (*Res, error)) ([]*Res, error) {
 	t.Helper()
-	answers := make([]*Res, len(s.hosts))
-	one := func(i int, req Req) error {
+	var answers []*Res
+	for i := range s.hosts {
 		r, err := ask(i, overJSON(t, req))
-		if err == nil {
-			sent := overJSON(t, *r)
-			answers[i] = &sent
-		}
-		return err
-	}
-	for i := range s.hosts {
-		if err := one(i, req); err != nil {
-			return nil, err
-		}
-	}
-	for range merge.Rounds {
-		for i, more := range again(&req, answers) {
-			if more != nil {
-				if err := one(i, *more); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	return answers, nil
-}
-
-// never is for questions that are asked once.
-func never[Req, Res any](*Req, []*Res) []*Req { return nil }
-
-func (s *scene) division(t tester) *division {
-	if s.parts == nil { // the indexes stay as they are
-		var identities [][]search.Identity
-		for _, r := range s.hosts {
-			identities = append(identities, overJSON(t, search.Identities(r)))
-		}
-		d := &division{elsewhere: merge.Elsewhere(identities), forks: merge.Forks(identities)}
-		entries := make([][]sessions.Entries, len(s.hosts))
-		for i, r := range s.hosts {
-			var of []uint64
-			for _, f := range d.forks {
-				if f.Host == i {
-					of = append(of, f.Session)
-				}
-				if f.ParentHost == i {
-					of = append(of, f.Parent)
-				}
-			}
-			list, err := sessions.EntriesOf(t.Context(), r, of)
-			check(t, err)
-			entries[i] = overJSON(t, list)
-		}
-		d.common, d.lost = merge.Common(entries)
-		s.parts = d
-	}
-	return s.parts
-}
-
-// sum returns the statistics of all hosts.
-func (s *scene) sum(t tester, of func(host int) (*words.Statistics, error)) (*words.Statistics, error) {
-	var sum words.Statistics
-	for i := range s.hosts {
-		n, err := of(i)
 		if err != nil {
 			return nil, err
 		}
-		sent := overJSON(t, *n)
-		sum.Add(&sent)
+		sent := overJSON(t, *r)
+		answers = append(answers, &sent)
 	}
-	return &sum, nil
+	return answers, nil
 }
 
 // grep runs a grep on one host, or on all for a negative number.

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"pigrep/internal/lists"
@@ -9,97 +10,39 @@ import (
 	"pigrep/query/search"
 )
 
-// Again returns for each answer the request with which its host must be asked again, nil if
-// the answer stays as it is, because it is what the hosts decide together. After the answers to
-// these requests, others may have to be asked: at most Rounds times.
-func Again(req *search.Request, answers []*search.Response) []*search.Request {
-	opt := req.Options()
-	least, _ := level(&opt, answers)
-	again := make([]*search.Request, len(answers))
-	lost := lostHits(lists.Map(answers, func(r *search.Response) *search.Part { return r.Part }))
-	ask := func(i int, agreed rank.Agreed) {
-		agreed.Lost = lost[i]
-		more := *req
-		more.Agreed = &agreed
-		again[i] = &more
-	}
-	settled := true
-	shares := make([]*rank.Share, len(answers))
-	for i, a := range answers {
-		if p := a.Part; p != nil {
-			if shares[i] = p.Share; p.Lost != len(lost[i]) || !p.Counts.Lists(least) {
-				ask(i, rank.Agreed{Least: least})
-				settled = false
-			}
-		}
-	}
-	if !settled {
-		return again
-	}
-	agreed := rank.Agree(least, shares)
-	best := -1
-	for i, s := range shares {
-		if s == nil || len(s.Top) == 0 {
-			continue
-		}
-		if s.Ranked != agreed[i].Ranked || s.Read > agreed[i].Read || s.WantsLatest && !s.Agreed {
-			ask(i, agreed[i])
-			settled = false
-		}
-		if s.WantsLatest && (best < 0 || s.Best > shares[best].Best) {
-			best = i
-		}
-	}
-	for i, s := range shares {
-		if settled && s != nil && s.Last && i != best {
-			agreed[i].NotLast = true
-			ask(i, agreed[i])
-		}
-	}
-	return again
-}
-
-// Rounds is how often hosts are asked again at most: for copies that other hosts have, for the
-// level of the hits, for what the second stage ranks, and for the last word.
-const Rounds = 4
-
-// level returns the least level of hits that are listed, and the sum of all counts.
-func level(opt *rank.Options, answers []*search.Response) (rank.Level, search.Counts) {
-	var list []search.Counts
-	open := false
-	for _, a := range answers {
-		if p := a.Part; p != nil {
-			list = append(list, p.Counts)
-			open = open || p.Open
-		}
-	}
-	sum := opt.Sum(list)
-	return opt.LeastOf(&sum, open), sum
-}
-
-// Search merges the answers of several hosts to a request that all were asked with the same
-// Request.Shared. What it makes shares memory with them.
+// Search joins the answers of several indexes to a request with Together. What it makes shares
+// memory with them.
 func Search(req *search.Request, answers []*search.Response) *search.Response {
 	opt := req.Options()
-	_, sum := level(&opt, answers)
-	m := &search.Response{
-		SessionTotal: sum.ListedSessions, Total: sum.Total, TotalIn: sum.TotalSessions, TotalAny: sum.TotalAny,
-		Weak: sum.Weak, Folded: sum.Folded(), TotalIsExact: !sum.Inexact,
-	}
-	m.About = about(answers, func(r *search.Response) *search.About { return &r.About })
+	n := newTotals(&opt, lists.Map(answers, func(r *search.Response) *search.Tally { return r.Tally }))
+	m := &search.Response{About: about(answers, func(r *search.Response) *search.About { return &r.About }), TotalIsExact: true}
+	complete := true
 	for _, r := range answers {
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
 		m.Unreadable += r.Unreadable
 		m.Searches += r.Searches
 		m.Late = m.Late || r.Late
+		complete = complete && r.Tally != nil && len(r.Hits) == r.Tally.Counts.Listed
+	}
+	var all []*found
+	for _, r := range answers {
+		all = append(all, foundBy(r, req.Flat)...)
+	}
+	if all = joinCopies(all); req.Flat {
+		all = []*found{{hits: slices.Concat(lists.Map(all, func(x *found) []search.Hit { return x.hits })...)}}
+	}
+	all = withoutCopies(all, n.least, opt.Sort)
+	if complete {
+		n.count(all, req.Flat)
 	}
 	shown := 0
 	if req.Flat {
-		compare := func(a, b *search.Hit) int { return a.Place.Compare(b.Place, req.Sort) }
-		m.Hits = first(ordered(lists.Map(answers, hitsOf), compare), opt.Limit)
+		for _, x := range all {
+			m.Hits = first(x.hits, opt.Limit)
+		}
 		shown = len(m.Hits)
 	} else {
-		addSessions(m, &opt, answers)
+		add(m, &opt, all)
 		shown = len(m.Sessions)
 	}
 	if shown >= opt.Limit {
@@ -107,8 +50,10 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	}
 	for i := range m.Hits {
 		m.Hits[i].Rank = i + 1
-		m.Hits[i].Place = nil
 	}
+	c := n.counts()
+	m.SessionTotal, m.Total, m.TotalIn, m.TotalAny, m.Weak, m.Folded = c.ListedSessions, c.Total, c.TotalSessions, c.TotalAny, c.Weak, c.Folded()
+	m.TotalIsExact = m.TotalIsExact && !c.Inexact
 	m.DidYouMean = meant(answers)
 	if m.Total == 0 {
 		explain(m, req.Text, answers)
@@ -116,96 +61,250 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	return m
 }
 
-// hitsOf returns the hits of a host. Those without a place, which only a host that breaks the
-// rules sends, come last.
-func hitsOf(r *search.Response) []search.Hit {
-	list := slices.Clone(r.Hits)
-	for i := range list {
-		if list[i].Place == nil {
-			list[i].Place = &rank.Place{}
-		}
-	}
-	return list
-}
-
-// A found is a session of an answer with its hits.
+// A found is a session of an answer with its hits, in order.
 type found struct {
 	search.SessionHit
-	hits  []search.Hit
-	first rank.Place // of its hits
+	hits []search.Hit
 }
 
-// addSessions adds the best sessions of all hosts, with their best hits.
-func addSessions(m *search.Response, opt *rank.Options, answers []*search.Response) {
-	var best []rank.Place
-	for _, a := range answers {
-		if p := a.Part; p != nil {
-			best = append(best, p.Best...)
+// foundBy returns the sessions that an index has found; with flat, a list of hits in place of them.
+func foundBy(r *search.Response, flat bool) (all []*found) {
+	tally := cmp.Or(r.Tally, &search.Tally{})
+	placed := func(places []rank.Place, i int) (p rank.Place) {
+		if i < len(places) {
+			p = places[i]
+		}
+		return p
+	}
+	own := make(map[*search.SessionHit]*found, len(r.Sessions))
+	for i := range r.Sessions {
+		x := &found{SessionHit: r.Sessions[i]}
+		x.Place, x.Copies = placed(tally.Listed, i), nil
+		all, own[&r.Sessions[i]] = append(all, x), x
+	}
+	owner := r.Owners()
+	if flat {
+		x := &found{}
+		all, owner = []*found{x}, func(*search.Hit) *search.SessionHit { return nil }
+		own[nil] = x
+	}
+	for i := range r.Hits {
+		if x := own[owner(&r.Hits[i])]; x != nil {
+			h := r.Hits[i]
+			h.Place = placed(tally.Hits, i)
+			x.hits = append(x.hits, h)
 		}
 	}
-	slices.SortStableFunc(best, func(a, b rank.Place) int { return a.Compare(&b, rank.Relevance) })
-	best = best[:min(rank.ShownBest, len(best))]
-	compare := func(a, b *found) int {
-		if opt.Sort != rank.Relevance {
-			return a.first.Compare(&b.first, opt.Sort)
+	return all
+}
+
+// joinCopies joins the copies of each session.
+func joinCopies(all []*found) (left []*found) {
+	byID := make(map[uint64]*found)
+	for _, x := range all {
+		if of := byID[x.Place.Copy]; of != nil && x.Place.Copy != 0 {
+			of.join(x)
+			continue
 		}
-		return cmp.Or(cmp.Compare(b.Part.Score, a.Part.Score), cmp.Compare(b.Part.Newest, a.Part.Newest), cmp.Compare(a.Part.Path, b.Part.Path))
+		byID[x.Place.Copy], left = x, append(left, x)
 	}
-	for _, x := range first(ordered(lists.Map(answers, foundBy), compare), opt.Limit) {
-		hits := cut(&x, opt.PerSession, best)
-		x.SessionHit.Part = nil
-		m.Hits, m.Sessions = append(m.Hits, hits...), append(m.Sessions, x.SessionHit)
+	return left
+}
+
+// join adds a copy of the session. The one that went on longer stands for both; of their counts,
+// the larger ones.
+func (x *found) join(o *found) {
+	a, b := x.SessionHit, o.SessionHit
+	if b.Modified.After(a.Modified.Time) {
+		a, b = b, a
+	}
+	a.Place.Level, a.Place.Score = max(a.Place.Level, b.Place.Level), max(a.Place.Score, b.Place.Score)
+	a.Score, a.Hits, a.HitsAny, a.Looser = max(a.Score, b.Score), max(a.Hits, b.Hits), max(a.HitsAny, b.HitsAny), max(a.Looser, b.Looser)
+	a.Copies = append(slices.Concat(a.Copies, b.Copies), b.SessionPath)
+	x.SessionHit, x.hits = a, slices.Concat(x.hits, o.hits)
+}
+
+// withoutCopies puts sessions and their hits in order, and leaves one of the hits that are copies,
+// whatever their sessions are: that in the file which stands for its session, if there is one there.
+// Hits below a level are left out, and sessions without hits.
+func withoutCopies(all []*found, least rank.Level, sort rank.Sort) []*found {
+	for _, x := range all {
+		x.hits = slices.DeleteFunc(x.hits, func(h search.Hit) bool { return h.Place.Level < least })
+		slices.SortStableFunc(x.hits, func(a, b search.Hit) int { return compare(&a, &b, sort) })
+	}
+	slices.SortStableFunc(all, func(a, b *found) int { return compareFound(a, b, sort) })
+	owner := make(map[string]*search.Hit)
+	for _, x := range all {
+		var left []search.Hit
+		at := make(map[string]int)
+		for _, h := range x.hits {
+			key := keyOfHit(&h)
+			i, here := at[key]
+			switch {
+			case key == "":
+				left = append(left, h)
+			case here && h.SessionPath == x.SessionPath:
+				h.Place = left[i].Place
+				left[i] = h
+			case owner[key] == nil:
+				owner[key], at[key], left = &h, len(left), append(left, h)
+			}
+		}
+		x.hits = left
+	}
+	return slices.DeleteFunc(all, func(x *found) bool { return len(x.hits) == 0 })
+}
+
+// keyOfHit returns what copies of a hit have in common: their content, or if that is not known,
+// their session and entry; "" if neither is.
+func keyOfHit(h *search.Hit) string {
+	switch {
+	case h.Place.Copy != 0:
+		return fmt.Sprint(h.Place.Copy, " ", h.Part)
+	case h.SessionID != "" && h.EntryID != "":
+		return fmt.Sprintf("%s %s %s %d %d %d %s", h.Agent, h.SessionID, h.EntryID, h.Part, h.Timestamp.UnixMilli(), h.Length, h.Fragment.Text)
+	}
+	return ""
+}
+
+// compare orders hits: by their places, and the newest of equals first; or by time.
+func compare(a, b *search.Hit, sort rank.Sort) int {
+	at, path := a.Timestamp.Compare(b.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath)
+	offset, part := cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Part, b.Part)
+	switch sort {
+	case rank.Newest:
+		return cmp.Or(-at, path, -offset, part)
+	case rank.Oldest:
+		return cmp.Or(at, path, offset, part)
+	}
+	return cmp.Or(a.Place.Compare(&b.Place), -at, path, -offset, part)
+}
+
+// compareFound orders sessions, as compare does hits.
+func compareFound(a, b *found, sort rank.Sort) int {
+	switch {
+	case len(a.hits) == 0 || len(b.hits) == 0:
+		return cmp.Compare(len(b.hits), len(a.hits))
+	case sort != rank.Relevance:
+		return compare(&a.hits[0], &b.hits[0], sort)
+	}
+	return cmp.Or(a.Place.Compare(&b.Place), b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
+}
+
+// add adds the first sessions of all to an answer: so many hits of each, and those among the best
+// of all.
+func add(m *search.Response, opt *rank.Options, all []*found) {
+	var best []*search.Hit
+	if opt.ShowBest {
+		for _, x := range all {
+			for i := range x.hits {
+				best = append(best, &x.hits[i])
+			}
+		}
+		slices.SortStableFunc(best, func(a, b *search.Hit) int { return compare(a, b, rank.Relevance) })
+		best = first(best, rank.ShownBest)
+	}
+	for _, x := range first(all, opt.Limit) {
+		n := min(opt.PerSession, len(x.hits))
+		for n < len(x.hits) && slices.Contains(best, &x.hits[n]) {
+			n++
+		}
+		m.Hits = append(m.Hits, x.hits[:n]...)
+		m.Sessions = append(m.Sessions, x.SessionHit)
 	}
 }
 
-// foundBy returns the sessions that a host found.
-func foundBy(r *search.Response) (list []found) {
-	hits := hitsOf(r)
-	for _, s := range r.Sessions {
-		x := found{SessionHit: s}
-		if x.Part == nil {
-			x.Part = &search.SessionPart{}
-		}
-		n := min(max(x.Part.Hits, 0), len(hits))
-		if x.hits, hits = hits[:n], hits[n:]; n > 0 {
-			x.first = *x.hits[0].Place
-			list = append(list, x)
-		}
-	}
-	return list
+// totals adds up the numbers of hits of several indexes. Of a session that several have it takes
+// the largest, so that there are at least so many.
+type totals struct {
+	opt      *rank.Options
+	open     bool
+	inexact  bool                     // hits may be missing
+	copied   bool                     // some sessions are in several indexes
+	from     [rank.LevelWhole + 1]int // hits with at least each level
+	sessions [rank.LevelWhole + 1]int // with such hits
+	least    rank.Level               // of the hits that are listed
 }
 
-// cut leaves the hits of a session that it has among those of all hosts, as
-// search.Run selects them: so many of each session, and those among the best of all.
-func cut(x *found, most int, best []rank.Place) []search.Hit {
-	if most >= rank.All || len(x.Part.Shown) == 0 {
-		return x.hits
-	}
-	wanted := most
-	for _, p := range x.Part.Best {
-		if !slices.Contains(best, p) {
-			break
+const mostCounted = 1 << 40
+
+func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
+	s := &totals{opt: opt}
+	tallies = slices.DeleteFunc(slices.Clone(tallies), func(t *search.Tally) bool { return t == nil })
+	for _, t := range tallies {
+		c := &t.Counts
+		for level, n := range map[rank.Level]int{rank.LevelWhole: c.Total, rank.LevelParts: c.Total + c.Parts, rank.LevelWeighty: c.Weighty, rank.LevelWeak: c.TotalAny} {
+			s.from[level] += min(max(n, 0), mostCounted)
 		}
-		wanted++
+		s.open, s.inexact = s.open || t.Open, s.inexact || c.Inexact
 	}
-	kept := 0
-	alike := make([]int, len(x.hits))
-	for i, n := range x.Part.Shown {
-		if i >= wanted && kept >= most || n > kept || kept > len(x.hits) {
-			break
+	type several struct{ sum, most, indexes [rank.LevelWhole + 1]int }
+	copies := make(map[uint64]*several)
+	for _, t := range tallies {
+		for _, x := range t.Sessions {
+			c := copies[x.ID]
+			if c == nil {
+				c = &several{}
+				copies[x.ID] = c
+			}
+			n := 0
+			for level := rank.LevelWhole; level >= rank.LevelWeak; level-- {
+				if n += min(max(x.Hits[level-1], 0), mostCounted); n > 0 {
+					c.sum[level] += n
+					c.most[level] = max(c.most[level], n)
+					c.indexes[level]++
+				}
+			}
 		}
-		if n == kept {
-			kept = min(kept+1, len(x.hits))
-		} else if n >= 0 {
-			alike[n]++
+	}
+	for _, c := range copies {
+		for level := range c.sum {
+			s.from[level] -= c.sum[level] - c.most[level]
+		}
+		s.copied = s.copied || c.indexes[rank.LevelWeak] > 1
+	}
+	c := s.counts()
+	s.least = opt.LeastOf(&c, s.open)
+	for _, t := range tallies {
+		whole, listed := min(max(t.Counts.TotalSessions, 0), mostCounted), min(max(t.Counts.ListedSessions, 0), mostCounted)
+		s.sessions[rank.LevelWhole] += whole
+		if own := opt.LeastOf(&t.Counts, t.Open); s.least < rank.LevelWhole && own >= s.least { // else it lists none of them
+			s.sessions[s.least] += listed
 		}
 	}
-	hits := x.hits[:kept]
-	for i := range hits {
-		hits[i].NearDuplicates = alike[i]
-		hits[i].MoreDuplicates = hits[i].MoreDuplicates && alike[i] > 0
+	for _, c := range copies {
+		for _, level := range slices.Compact([]rank.Level{s.least, rank.LevelWhole}) {
+			s.sessions[level] -= max(0, c.indexes[level]-1)
+		}
 	}
-	return hits
+	return s
+}
+
+// counts returns the sums as those of one index.
+func (s *totals) counts() rank.Counts {
+	c := rank.Counts{
+		Total: s.from[rank.LevelWhole], Parts: s.from[rank.LevelParts] - s.from[rank.LevelWhole], Weighty: s.from[rank.LevelWeighty], TotalAny: s.from[rank.LevelWeak],
+		Listed: s.from[s.least], TotalSessions: s.sessions[rank.LevelWhole], ListedSessions: s.sessions[s.least], Inexact: s.inexact || s.copied,
+	}
+	c.Weak = s.opt.WeakOf(&c)
+	return c
+}
+
+// count counts hits that are all there: with copies, too, it is known how many these are.
+func (s *totals) count(all []*found, flat bool) {
+	s.copied = false
+	for _, level := range slices.Compact([]rank.Level{s.least, rank.LevelWhole}) {
+		hits, sessions := 0, 0
+		for _, x := range all {
+			n := len(slices.DeleteFunc(slices.Clone(x.hits), func(h search.Hit) bool { return h.Place.Level < level }))
+			if hits += n; n > 0 {
+				sessions++
+			}
+		}
+		if s.from[level] = hits; !flat {
+			s.sessions[level] = sessions
+		}
+	}
 }
 
 // meant returns the suggestion of the hosts. One that has the id that a word is suggests
@@ -223,43 +322,32 @@ func meant(answers []*search.Response) string {
 	return text
 }
 
-// explain says why no hit has all words, from what each host says.
+// explain says why no hit has all words, from what each index says.
 func explain(m *search.Response, query string, answers []*search.Response) {
 	var unknown [][]string
-	var variants, required [][]search.Variant
-	for _, a := range answers {
-		if p := a.Part; p != nil {
-			unknown = append(unknown, p.Unknown)
-			variants, required = append(variants, p.Variants), append(required, p.Required)
+	var removed []search.Removed
+	for _, r := range answers {
+		if r.Tally != nil {
+			unknown = append(unknown, r.Tally.Unknown)
+		}
+		if m.TotalAny == 0 || r.TotalAny > 0 {
+			removed = append(removed, first(r.Removed, mostSaid)...)
 		}
 	}
 	m.Words = sumWords(query, answers)
 	switch {
 	case m.TotalAny == 0:
 		m.Warnings = append(m.Warnings, said(unknown)...)
-		m.Removed = search.RemovedOf(sumVariants(variants), search.WithAny)
+		m.Removed = sumRemoved(query, removed)
 	case m.Words != nil && !slices.ContainsFunc(m.Words, search.WordCount.Nowhere):
-		m.Removed = search.RemovedOf(sumVariants(required), search.WithAll)
+		m.Removed = sumRemoved(query, removed)
 	}
 	if len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 && len(m.Removed) > 0 {
 		m.Words = nil // as search says nothing of a single word without parts that the filters hide
 	}
 }
 
-// sumVariants adds up what several hosts would find without each filter.
-func sumVariants(lists [][]search.Variant) []search.Variant {
-	opt := rank.Options{}
-	all := newRows(func(sum, v *search.Variant) { sum.Counts = opt.Sum([]search.Counts{sum.Counts, v.Counts}) })
-	for _, list := range lists {
-		for _, v := range first(list, mostSaid) {
-			v.Counts = opt.Sum([]search.Counts{v.Counts})
-			all.add(v.Filter, v)
-		}
-	}
-	return all.list
-}
-
-// sumWords adds up how often each word occurs; nil if a host does not know.
+// sumWords adds up how often each word occurs; nil if an index does not know.
 func sumWords(query string, answers []*search.Response) (sum []search.WordCount) {
 	for _, a := range answers {
 		if n := len(a.Words); n > len(sum) {
@@ -268,6 +356,9 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 	}
 	written := make([]bool, len(sum)) // a text has the word, not only a similar one
 	for _, a := range answers {
+		if len(a.Words) == 0 && len(sum) == 1 {
+			continue // it has nothing to say of a single word
+		}
 		if len(a.Words) != len(sum) {
 			return nil
 		}
@@ -297,14 +388,14 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 	return sum
 }
 
-// sumRemoved adds up what several hosts say of the same filters.
+// sumRemoved adds up what several indexes say of the same filters.
 func sumRemoved(query string, removed []search.Removed) []search.Removed {
-	variants := lists.Map(removed, func(r search.Removed) search.Variant {
-		return search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}}
-	})
-	variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
-	lists.SortStable(variants, func(a, b search.Variant) int {
+	all := newRows(func(sum, r *search.Removed) { sum.Hits += r.Hits })
+	for _, r := range removed {
+		all.add(r.Filter, r)
+	}
+	lists.SortStable(all.list, func(a, b search.Removed) int {
 		return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
 	})
-	return search.RemovedOf(variants, search.WithAll)
+	return all.list
 }

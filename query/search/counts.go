@@ -43,10 +43,10 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 		if err != nil {
 			return err
 		}
-		if resp.Part == nil {
-			resp.Warnings = append(resp.Warnings, unknown...)
+		if resp.Tally != nil {
+			resp.Tally.Unknown = unknown
 		} else {
-			resp.Part.Unknown = unknown
+			resp.Warnings = append(resp.Warnings, unknown...)
 		}
 	}
 	list, restrictions := in.Plan.Query.Root.Split()
@@ -58,21 +58,16 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 	if err != nil {
 		return err
 	}
-	required := req
-	required.Text = requiring(list, restrictions)
 	switch {
-	case resp.Part != nil: // the others may have hits
-		none := func(Counts) bool { return false }
-		if resp.Part.Variants, err = countVariants(ctx, in, req, none); err == nil {
-			resp.Part.Required, err = countVariants(ctx, in, required, none)
-		}
 	case resp.TotalAny == 0:
 		resp.Removed, err = removed(ctx, in, req, WithAny)
 	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.Nowhere):
+		required := req
+		required.Text = requiring(list, restrictions)
 		resp.Removed, err = removed(ctx, in, required, WithAll)
 	}
 	excerpt := in.Reader.IsExcerpt()
-	if err != nil || resp.Words != nil || resp.TotalAny > 0 || len(resp.Removed) > 0 || len(list) != 1 || found.Inexact || in.Reader.Documents() == 0 && resp.Part == nil && !excerpt {
+	if err != nil || resp.Words != nil || resp.TotalAny > 0 || len(resp.Removed) > 0 || len(list) != 1 || found.Inexact || in.Reader.Documents() == 0 && !excerpt {
 		return err
 	}
 	w := WordCount{Word: typed(list[0])}
@@ -181,9 +176,6 @@ func nearest(ctx context.Context, in rank.Input, req Request, x *words.Expr, res
 			found = append(found, Near{req.text(t.Word), n.Total})
 		}
 	}
-	if req.Shared != nil {
-		return found, nil
-	}
 	return Nearest(found, word), nil
 }
 
@@ -236,8 +228,8 @@ func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	if found.TotalAny == 0 { // the word is required: entries with parts are no hits
 		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
 	}
-	if w.Parts == 0 && found.TotalAny == 0 && req.Shared == nil || err != nil {
-		return nil, err // with Shared, others may have some
+	if w.Parts == 0 && found.TotalAny == 0 || err != nil {
+		return nil, err
 	}
 	if w.Parts == 0 {
 		if w.Nearest, err = nearest(ctx, in, req, x, restrictions); err != nil {

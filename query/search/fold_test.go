@@ -69,7 +69,7 @@ func TestLooserHitsAreFolded(t *testing.T) {
 				t.Errorf("%s: the sessions count %d hits, want %d; %d sessions, want %d", name, sum, len(resp.Hits), resp.SessionTotal, len(resp.Sessions))
 			}
 			n, err := Count(t.Context(), l.Reader, nil, Disk{}, req)
-			if err != nil || n.Total != resp.Total || req.Limit < All && n.Listed != len(resp.Hits) {
+			if err != nil || n.Counts.Total != resp.Total || req.Limit < All && n.Counts.Listed != len(resp.Hits) {
 				t.Errorf("%s: counted %+v, %v", name, n, err)
 			}
 		}

@@ -67,11 +67,8 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		About: About{in.Plan.Warnings, StateOf(in.Reader)},
 	}
 	var err error
-	if req.Shared != nil {
-		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share(), Common: found.Common(), Lost: s.req.Agreed.LostEntries()}
-		if resp.Part.Best, err = s.places(found.Best); err != nil {
-			return nil, err
-		}
+	if req.Together {
+		resp.Tally = newTally(in.Reader, found, true)
 	}
 	switch {
 	case req.Later:
@@ -102,6 +99,10 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	}
 	for i := range resp.Hits {
 		resp.Hits[i].Rank = i + 1
+	}
+	if resp.Tally != nil {
+		resp.Tally.Hits = lists.Map(resp.Hits, func(h Hit) rank.Place { return h.Place })
+		resp.Tally.Listed = lists.Map(resp.Sessions, func(h SessionHit) rank.Place { return h.Place })
 	}
 	if resp.DidYouMean, err = didYouMean(req, in.Plan, found); err != nil {
 		return nil, err
@@ -135,13 +136,10 @@ func (s *responder) addSessions(resp *Response) error {
 	g.SetLimit(s.atOnce())
 	for i := range list {
 		g.Go(func() (err error) {
-			var compared []int
-			if hits[i], compared, err = s.distinct(&list[i]); err != nil || len(hits[i]) == 0 {
+			if hits[i], err = s.distinct(&list[i]); err != nil || len(hits[i]) == 0 {
 				return err
 			}
-			if sessions[i], err = s.session(&list[i]); err == nil && s.req.Shared != nil {
-				err = s.ofPart(&list[i], &sessions[i], len(hits[i]), compared)
-			}
+			sessions[i], err = s.session(&list[i])
 			return err
 		})
 	}
@@ -182,6 +180,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
 	hit.Score, hit.Hits, hit.HitsAny, hit.Looser = rank.Rounded(x.Score), x.Total, x.TotalAny, max(0, x.Listed-x.Total)
 	hit.Forks = s.forks()[whole.Path]
+	hit.Place = rank.Place{Level: s.found.Place(x.Hits[0]).Level, Score: float32(x.Score), Copy: whole.Identity()}
 	if s.req.Redact {
 		hit.Redact()
 	}
@@ -242,37 +241,34 @@ func (s *responder) each(list []*rank.Candidate) iter.Seq2[*Hit, error] {
 }
 
 // distinct reads the hits of a session that are shown: of those that say the same the
-// first, and in place of the others the next ones. compared has for each hit that was read
-// its number among those shown, or that of the one that says the same; -1 if it cannot be read.
-func (s *responder) distinct(x *rank.Session) (hits []Hit, compared []int, err error) {
+// first, and in place of the others the next ones.
+func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 	most := s.req.Options().PerSession
 	if most >= All {
-		hits, err = s.hits(x.Hits)
-		return hits, nil, err
+		return s.hits(x.Hits)
 	}
 	var shown []wording
+	compared := 0
 	for h, err := range s.each(slices.Concat(x.Hits, x.Reserve)) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		at := -1
 		if h != nil {
 			this := wordingOf(h)
-			if at = slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); at >= 0 {
+			if at := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); at >= 0 {
 				hits[at].NearDuplicates++
 			} else {
-				at = len(hits)
 				hits, shown = append(hits, *h), append(shown, this)
 			}
 		}
-		if compared = append(compared, at); len(compared) >= len(x.Hits) && len(hits) >= most {
+		if compared++; compared >= len(x.Hits) && len(hits) >= most {
 			break
 		}
 	}
 	for i := range hits {
 		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.Listed > len(x.Hits)+len(x.Reserve)
 	}
-	return hits, compared, nil
+	return hits, nil
 }
 
 // tierNames are the names of words.TierExact and its like, in their order.
@@ -309,13 +305,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	if hit.Copies, err = s.found.Duplicates(h); err != nil {
 		return nil, err
 	}
-	if s.req.Shared != nil {
-		place, err := s.found.Place(c)
-		if err != nil {
-			return nil, err
-		}
-		hit.Place = &place
-	}
+	hit.Place = s.found.Place(c)
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)
 	}

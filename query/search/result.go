@@ -43,7 +43,7 @@ type Request struct {
 
 	PhraseBytes int // as of rank.Input
 
-	Joint
+	Among
 
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    `json:"-"` // the resume commands of hits; nil: none
@@ -84,7 +84,7 @@ type Response struct {
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
 	About
 
-	Part *Part `json:",omitempty"` // with Request.Shared
+	Tally *Tally `json:",omitempty"` // with Request.Together
 
 	later func(ctx context.Context, read bool, visit func(*Hit) error) error // with Request.Later
 }
@@ -111,19 +111,27 @@ func (r *Response) Each(ctx context.Context, visit func(*Hit) error) error {
 }
 
 // Owners returns a function that finds the session of a hit in Sessions, nil if it is not there.
-// A session of several files has hits in each of them, and is listed with the path of one.
+// A session of several files has hits in each of them, and is listed with the path of one. So is a
+// session with copies on other machines.
 func (r *Response) Owners() func(h *Hit) *SessionHit {
-	type session struct{ host, id string }
-	byPath, byID := make(map[string]*SessionHit, len(r.Sessions)), make(map[session]*SessionHit, len(r.Sessions))
+	type owned struct{ host, id string }
+	byPath, byID := make(map[string]*SessionHit, len(r.Sessions)), make(map[owned]*SessionHit, len(r.Sessions))
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
-		byPath[s.SessionPath], byID[session{s.Host, s.SessionID}] = s, s
+		byPath[s.SessionPath], byID[owned{s.Host, s.SessionID}] = s, s
+		for _, path := range s.Copies {
+			host, _, ok := session.SplitHost(path)
+			if !ok {
+				host = "" // this machine
+			}
+			byPath[path], byID[owned{host, s.SessionID}] = s, s
+		}
 	}
 	return func(h *Hit) *SessionHit {
 		if s := byPath[h.SessionPath]; s != nil || h.SessionID == "" {
 			return s
 		}
-		return byID[session{h.Host, h.SessionID}]
+		return byID[owned{h.Host, h.SessionID}]
 	}
 }
 
@@ -194,7 +202,7 @@ type Hit struct {
 
 	Explain *rank.Explanation `json:"explain,omitempty"`
 
-	Place *rank.Place `json:"-"` // with Request.Shared, until the answers are merged
+	Place rank.Place `json:"-"` // in the answer to a request with Together, Tally has it
 }
 
 // Lacks are the words of the query that a hit lacks, as typed.
@@ -281,7 +289,9 @@ type SessionHit struct {
 	Looser  int     `json:"looser,omitempty"` // looser hits that are listed, or would be without a limit
 	Resume  *Resume `json:"resume,omitempty"`
 
-	Part *SessionPart `json:"-"` // with Request.Shared, until the answers are merged
+	Copies []string `json:"copies,omitempty"` // paths of the session on other machines
+
+	Place rank.Place `json:"-"` // of its best hit, with the score of the session, and what its copies have in common
 }
 
 // SessionFacts are what the summary of a session says about it.
@@ -326,6 +336,5 @@ func (r *Request) Options() rank.Options {
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}
-	opt.Agreed, opt.Part = *cmp.Or(r.Agreed, &rank.Agreed{}), r.Shared != nil
 	return opt
 }

@@ -84,8 +84,20 @@ func hasSearches(r *index.Reader) bool {
 	})
 }
 
-func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (Counts, error) {
-	return count(ctx, rank.Input{Reader: r, Adapter: a, Files: src}, req)
+// Count counts the hits that a list shows for a request.
+func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Tally, error) {
+	in, err := req.Resolve(ctx, r, a, src)
+	if _, ok := errors.AsType[*words.TextError](err); ok {
+		return &Tally{}, nil // nothing to search for
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := rank.Count(ctx, in, req.Options())
+	if err != nil {
+		return nil, err
+	}
+	return newTally(r, found, req.Together), nil
 }
 
 func (r *Request) compile(text string) (*words.Query, error) {
@@ -94,14 +106,13 @@ func (r *Request) compile(text string) (*words.Query, error) {
 	return words.Compile(text, env)
 }
 
-// Statistics returns what the words of a request are in one index: the Shared of a request that
-// several indexes answer together is the sum of what each of them has.
+// Statistics returns what the words of a request are in one index.
 func Statistics(ctx context.Context, reader *index.Reader, r Request) (*words.Statistics, error) {
 	q, err := r.compile(r.Text)
 	if err != nil {
 		return nil, err
 	}
-	return words.Count(ctx, reader, q, r.IsElsewhere())
+	return words.Count(ctx, reader, q)
 }
 
 // Excerpt is an entry.Source of an index that has only what may matter for one request of a larger
@@ -114,24 +125,13 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	shared := r.Shared
-	if of, ok := src.(Excerpt); ok && shared == nil {
-		shared = of.Whole()
+	var whole *words.Statistics
+	if of, ok := src.(Excerpt); ok {
+		whole = of.Whole()
 	}
-	plan, err := words.Resolve(ctx, reader, q, shared)
+	plan, err := words.Resolve(ctx, reader, q, whole)
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.IsElsewhere(), Common: setOf(r.Common)}, nil
-}
-
-func setOf(list []uint64) map[uint64]bool {
-	if len(list) == 0 {
-		return nil
-	}
-	set := make(map[uint64]bool, len(list))
-	for _, id := range list {
-		set[id] = true
-	}
-	return set
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes}, nil
 }

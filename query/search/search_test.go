@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/match"
+	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
 	"pigrep/scope"
 )
@@ -357,6 +358,7 @@ func TestSearchHit(t *testing.T) {
 		}},
 		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"agent", l.Path("auth")}},
 	}
+	h.Place = rank.Place{} // as of the order
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)
 	}

@@ -96,26 +96,41 @@ func WithAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Weak) }
 
 // removed returns the filters without which there would be hits of the kind that hits
 // counts.
-func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) ([]Removed, error) {
-	list, err := countVariants(ctx, in, req, func(n rank.Counts) bool { return hits(n) > 0 })
-	return RemovedOf(list, hits), err
-}
-
-// RemovedOf returns the filters that hide hits of the kind that hits counts.
-func RemovedOf(variants []Variant, hits func(rank.Counts) int) (list []Removed) {
+func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) (list []Removed, err error) {
+	text := strings.ToValidUTF8(req.Text, "\uFFFD")
+	if strings.Count(text, "re:") > 1 {
+		return nil, nil // each count would scan the dictionary for them
+	}
+	q, err := req.compile(text)
+	if err != nil {
+		return nil, nil // nothing to search for
+	}
+	removable := syntax.Removable(text)
+	variants, all := variantsOf(req, text, removable)
+	needed, restrictions := q.Root.Split()
+	hidden := len(restrictions) > len(removable) // inside of operators
+	if hidden {
+		all.Text = requiring(needed, nil)
+	}
+	add := func(filter string, req Request, hits func(rank.Counts) int) error {
+		counts, err := count(ctx, in, req)
+		if n := hits(counts); n > 0 {
+			list = append(list, Removed{filter, n})
+		}
+		return err
+	}
 	for _, v := range variants {
-		if v.Filter == withoutAny && len(list) > 0 {
-			break
-		}
-		of := hits
-		if v.Hidden {
-			of = WithAll
-		}
-		if n := of(v.Counts); n > 0 {
-			list = append(list, Removed{v.Filter, n})
+		if err := add(v.filter, v.req, hits); err != nil {
+			return nil, err
 		}
 	}
-	return list
+	if len(list) > 0 || len(variants) < 2 && !hidden && req.Only == nil {
+		return list, nil
+	}
+	if hidden { // of hits that lack words there may be many that the operators exclude
+		hits = WithAll
+	}
+	return list, add(withoutAny, all, hits)
 }
 
 // withoutAny is the Removed.Filter of all filters together.
@@ -138,41 +153,6 @@ func FilterOrder(query, name string) int {
 		return 2 + len(filter.Table)
 	}
 	return 3 + len(filter.Table) + max(0, strings.Index(query, name))
-}
-
-// countVariants counts the hits without each of the filters of a request, and then, unless
-// some are enough, without any filter.
-func countVariants(ctx context.Context, in rank.Input, req Request, enough func(rank.Counts) bool) (list []Variant, err error) {
-	text := strings.ToValidUTF8(req.Text, "\uFFFD")
-	if strings.Count(text, "re:") > 1 {
-		return nil, nil // each count would scan the dictionary for them
-	}
-	q, err := req.compile(text)
-	if err != nil {
-		return nil, nil // nothing to search for
-	}
-	removable := syntax.Removable(text)
-	variants, all := variantsOf(req, text, removable)
-	needed, restrictions := q.Root.Split()
-	hidden := len(restrictions) > len(removable) // inside of operators
-	if hidden {
-		all.Text = requiring(needed, nil)
-	}
-	found := false
-	for _, v := range variants {
-		n, err := count(ctx, in, v.req)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Variant{Filter: v.filter, Counts: n})
-		found = found || enough(n)
-	}
-	if found || len(variants) < 2 && !hidden && req.Only == nil {
-		return list, nil
-	}
-	// Of hits that lack words there may be many that the operators exclude.
-	n, err := count(ctx, in, all)
-	return append(list, Variant{Filter: withoutAny, Hidden: hidden, Counts: n}), err
 }
 
 // A variant is a request without one of its filters.
@@ -225,5 +205,9 @@ func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error)
 	if err != nil {
 		return rank.Counts{}, err
 	}
-	return rank.Count(ctx, in, req.Options())
+	found, err := rank.Count(ctx, in, req.Options())
+	if err != nil {
+		return rank.Counts{}, err
+	}
+	return found.Counts, nil
 }

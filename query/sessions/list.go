@@ -46,7 +46,7 @@ type Request struct {
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
-	search.Joint // without a text, too, Shared says that several indexes answer
+	search.Among
 
 	Any   bool // as of search.Request
 	Named bool // only sessions with a name
@@ -73,7 +73,9 @@ type Response struct {
 	Removed      []search.Removed
 	search.About
 
-	Found *search.Response `json:",omitempty"` // with Request.Shared and a text: the search whose sessions these are
+	// With Request.Together:
+	Found *search.Response `json:",omitempty"` // with a text: the search whose sessions these are
+	Held  []uint64         `json:",omitempty"` // without: the sessions before the limit, as of session.Summary.Identity; 0 for one without an id
 }
 
 // Session is one row of the list. Score and the counts of hits are set when the
@@ -111,7 +113,10 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	} else {
 		slices.SortFunc(members, func(a, b int) int { return cmp.Or(cmp.Compare(l.modified[b], l.modified[a]), cmp.Compare(a, b)) }) // summaries are ordered by path
 	}
-	whole := req.Forks && req.Shared != nil // only all of a family says where it belongs
+	if req.Together {
+		list.Held = l.held(members)
+	}
+	whole := req.Forks && req.Together // only all of a family says where it belongs
 	if req.Limit > 0 && len(members) > req.Limit && !whole {
 		members = members[:req.Limit]
 	}
@@ -121,6 +126,11 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		list.Sessions[at].Depth = depth[at]
 	}
 	return list, nil
+}
+
+// held returns the identities of sessions; 0 for one without an id.
+func (l *lister) held(members []int) []uint64 {
+	return lists.Map(members, func(i int) uint64 { return l.r.Summary(i).Identity() })
 }
 
 // lister answers one request.
@@ -146,7 +156,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 		return err
 	}
 	l.req.Answer(list, resp)
-	if req.Shared != nil {
+	if req.Together {
 		list.Found = resp
 	}
 	hits := make(map[string]*search.Hit, len(resp.Hits))
@@ -170,7 +180,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 func (r *Request) Search() search.Request {
 	return search.Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: cmp.Or(max(r.Limit, 0), DefaultSessions), PerSession: 1,
-		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Joint: r.Joint,
+		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Among: r.Among,
 	}
 }
 
@@ -226,8 +236,6 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 		s := l.r.Summary(i)
 		l.modified[i] = s.Modified().UnixNano()
 		switch {
-		case len(l.req.Elsewhere) > 0 && slices.Contains(l.req.Elsewhere, s.Identity()):
-			continue
 		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(head), !f.Session(s):
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):

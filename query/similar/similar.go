@@ -33,15 +33,17 @@ import (
 	"pigrep/query/sessions"
 )
 
-// Request asks for the sessions that are like one session, or like one of its entries.
+// Request asks for the sessions that are like one session, or like one of its entries: see Ask.
 type Request struct {
-	Of    *entry.Conversation
-	Entry int // its number in the file, -1 for the whole session
+	Counts   map[string]float64 // how often it has each term
+	Path     string             // of the session
+	Identity uint64             // as of session.Summary: another index knows it by that; 0: it is in no other
+	Marks    []uint32           // of its entries: see sessions.Marks
 	filter.Spec
 	Limit int // 0: DefaultLimit
 
 	Env    filter.Env
-	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 }
 
@@ -90,24 +92,29 @@ const mostSessions = 50
 // some words only by chance.
 const least = 0.1
 
+// Ask returns the request for sessions that are like one, or like one of its entries, which is given
+// by its number; -1 for the whole session.
+func Ask(ctx context.Context, of *entry.Conversation, number int) (Request, error) {
+	counts, err := count(ctx, of, number)
+	if err == nil && len(counts) == 0 {
+		err = ErrNoTerms
+	}
+	return Request{Counts: counts, Path: of.Record.Path, Identity: of.Record.Identity(), Marks: sessions.Marks(of.Record)}, err
+}
+
 // Find answers a request from an index.
-func Find(ctx context.Context, from Index, req Request) (*Response, error) {
-	counts, err := req.count(ctx)
+func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	x := &finder{Reader: r, req: &req, lineage: sessions.NewLineage(r), family: make(map[int]bool)}
+	for i, s := range r.Beginnings() {
+		if s.Path == req.Path || req.Identity != 0 && s.Identity() == req.Identity {
+			maps.Copy(x.family, x.lineage.Family(i))
+		}
+	}
+	terms, err := x.weightiest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(counts) == 0 {
-		return nil, ErrNoTerms
-	}
-	of := Relatives{Path: req.Of.Record.Path}
-	if id := req.Of.Record.Identity(); id != 0 {
-		of.Known = []uint64{id}
-	}
-	terms, state, err := weightiest(ctx, from, &of, counts)
-	if err != nil {
-		return nil, err
-	}
-	resp := &Response{Terms: names(terms), TotalIsExact: true, About: search.About{Index: state}}
+	resp := &Response{Terms: names(terms), TotalIsExact: true, About: search.About{Index: search.StateOf(r)}}
 	if len(terms) == 0 {
 		return resp, nil
 	}
@@ -115,26 +122,40 @@ func Find(ctx context.Context, from Index, req Request) (*Response, error) {
 	within := search.Request{
 		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
 		Limit: max(mostSessions, limit), PerSession: 1, Any: true, Sort: rank.Relevance,
+		Only: func(s *session.Summary) bool { return !x.family[x.lineage.IndexOf(s.Path)] },
 	}
 	within.Scope, within.Kinds = "", kinds
-	compared, err := from.Compare(ctx, Comparison{within, of, sessions.Marks(req.Of.Record)})
+	found, err := search.Run(ctx, r, a, src, within)
 	if err != nil {
 		return nil, err
 	}
-	list, found := similar(terms, compared), compared.Found
+	list, err := x.similar(ctx, terms, found)
 	resp.Total, resp.TotalIsExact = len(list), found.SessionTotal <= within.Limit
 	resp.Sessions = list[:min(limit, len(list))]
 	resp.Warnings, resp.Index = found.Warnings, found.Index
-	return resp, nil
+	return resp, err
+}
+
+// finder answers one request.
+type finder struct {
+	*index.Reader
+	req     *Request
+	lineage *sessions.Lineage
+	family  map[int]bool // the session, its forks and ancestors, and other files of it
+}
+
+// isSame reports whether a session consists mostly of entries of the one it is compared with.
+func (x *finder) isSame(at int) (bool, error) {
+	rec, err := x.Record(x.Table().File(at))
+	if err != nil || rec == nil {
+		return false, err
+	}
+	return 2*sessions.Shared(rec, x.req.Marks) > min(len(rec.Nodes), len(x.req.Marks)), nil
 }
 
 // similar makes the sessions of an answer, the most similar first, without those that consist
 // mostly of the same entries.
-func similar(terms []term, compared *Compared) (list []Session) {
-	found, known := compared.Found, make(map[string]*Known)
-	for i := range compared.Known {
-		known[compared.Known[i].SessionPath] = &compared.Known[i]
-	}
+func (x *finder) similar(ctx context.Context, terms []term, found *search.Response) (list []Session, err error) {
 	all, best := 0.0, 0.0
 	for _, t := range terms {
 		all += t.weight
@@ -145,13 +166,21 @@ func similar(terms []term, compared *Compared) (list []Session) {
 	for i := range found.Sessions {
 		hit := found.Sessions[i]
 		at := slices.IndexFunc(found.Hits, func(h search.Hit) bool { return h.SessionPath == hit.SessionPath })
-		of := known[hit.SessionPath]
-		if at < 0 || of == nil || of.Same {
+		number := x.lineage.IndexOf(hit.SessionPath)
+		if at < 0 || number < 0 {
+			continue
+		}
+		if same, err := x.isSame(number); same || cmp.Or(err, ctx.Err()) != nil {
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		h := &found.Hits[at]
 		s := Session{Session: sessions.Session{SessionHit: hit, Hit: h}, Shares: []string{}}
-		s.ParentPath = of.ParentPath
+		if p := x.lineage.Parent(number); p != nil {
+			s.ParentPath = p.Path
+		}
 		shared := 0.0
 		for _, t := range terms {
 			// Missing has them as typed, in quotes.
@@ -170,127 +199,16 @@ func similar(terms []term, compared *Compared) (list []Session) {
 		}
 	}
 	lists.SortStable(list, func(a, b Session) int { return cmp.Compare(b.Score, a.Score) })
-	return list
+	return list, nil
 }
 
-// Index is what finding similar sessions asks: one index, or several that answer together.
-type Index interface {
-	Weigh(context.Context, Weighing) (*Weighed, error)
-	Compare(context.Context, Comparison) (*Compared, error)
-}
-
-// Relatives are a session, its forks and ancestors, and other files of it.
-type Relatives struct {
-	Path  string   `wire:"exact"` // of the session
-	Known []uint64 // identities of relatives, which may be in several indexes: see session.Summary
-}
-
-// Weighing asks what terms weigh.
-type Weighing struct {
-	Relatives
-	search.Joint
-	Terms   []string // whose documents are counted
-	Counted []string // terms whose sessions are counted, without the relatives
-}
-
-// Weighed is the answer to it.
-type Weighed struct {
-	Relatives
-	Statistics words.Statistics // of Terms
-	Others     []int            // sessions with each of Counted, in the kinds that are searched
-	Sessions   int              // in the index
-	search.About
-}
-
-// Comparison asks for sessions that are not relatives.
-type Comparison struct {
-	search.Request
-	Of    Relatives
-	Marks []uint32 // of the entries of the session: see sessions.Marks
-}
-
-// Compared is the answer to it.
-type Compared struct {
-	Found *search.Response
-	Known []Known // of its sessions
-}
-
-// Known is what is known of a session that was found.
-type Known struct {
-	SessionPath string `wire:"session"`
-	ParentPath  string `json:",omitempty" wire:"session"`
-	Same        bool   `json:",omitempty"` // it consists mostly of entries of the session it is compared with
-}
-
-// Local is the index of this machine. It is used by one goroutine.
-type Local struct {
-	Reader  *index.Reader
-	Adapter adapter.Adapter
-	Source  entry.Source
-
-	lineage *sessions.Lineage
-}
-
-// family returns the relatives of a session among the files of the index, also of those that are in
-// others if several answer.
-func (x *Local) family(of *Relatives, several bool) map[int]bool {
-	if x.lineage == nil {
-		x.lineage = sessions.NewLineage(x.Reader)
+// others returns in how many sessions that are no relatives each term is.
+func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
+	found, but := make([]map[uint32]bool, len(terms)), make(map[uint32]bool)
+	for i := range x.family {
+		but[x.Table().File(i)] = true
 	}
-	family := x.lineage.Family(x.lineage.IndexOf(of.Path))
-	if !several {
-		return family
-	}
-	known := make(map[uint64]bool)
-	for _, id := range of.Known {
-		known[id] = true
-	}
-	identities := make(map[int]uint64)
-	for i, s := range x.Reader.Beginnings() {
-		if identities[i] = s.Identity(); known[identities[i]] && !family[i] {
-			for k := range x.lineage.Family(i) {
-				family[k] = true
-			}
-		}
-	}
-	for i := range family {
-		if id := identities[i]; id != 0 && !known[id] {
-			known[id] = true
-			of.Known = append(of.Known, id)
-		}
-	}
-	return family
-}
-
-// Weigh implements Index.
-func (x *Local) Weigh(ctx context.Context, req Weighing) (*Weighed, error) {
-	resp := &Weighed{Sessions: x.Reader.Table().Len(), About: search.About{Index: search.StateOf(x.Reader)}}
-	own, elsewhere := make(map[uint32]bool), req.IsElsewhere()
-	for i := range x.family(&req.Relatives, req.Shared != nil) {
-		own[x.Reader.Table().File(i)] = true
-	}
-	if len(elsewhere) > 0 {
-		for i, s := range x.Reader.Beginnings() {
-			if elsewhere[s.Identity()] {
-				own[x.Reader.Table().File(i)] = true
-				resp.Sessions--
-			}
-		}
-	}
-	resp.Relatives = req.Relatives
-	counted, err := words.Frequencies(x.Reader, req.Terms, elsewhere)
-	if err != nil {
-		return nil, err
-	}
-	resp.Statistics = *counted
-	resp.Others, err = x.others(ctx, req.Counted, own)
-	return resp, err
-}
-
-// others returns in how many sessions each term is, but for some files.
-func (x *Local) others(ctx context.Context, terms []string, but map[uint32]bool) ([]int, error) {
-	found := make([]map[uint32]bool, len(terms))
-	for _, seg := range x.Reader.Segments() {
+	for _, seg := range x.Segments() {
 		if err := ctx.Err(); err != nil || len(terms) == 0 {
 			return nil, err
 		}
@@ -303,7 +221,7 @@ func (x *Local) others(ctx context.Context, terms []string, but map[uint32]bool)
 			return nil, err
 		}
 		for i, t := range terms {
-			docs, err := seg.Bitmap(segment.FieldText, []byte(t))
+			docs, err := seg.Bitmap(segment.FieldText, []byte(t.text))
 			if err != nil {
 				return nil, err
 			}
@@ -324,34 +242,6 @@ func (x *Local) others(ctx context.Context, terms []string, but map[uint32]bool)
 		counts[i] = len(found[i])
 	}
 	return counts, nil
-}
-
-// Compare implements Index.
-func (x *Local) Compare(ctx context.Context, req Comparison) (*Compared, error) {
-	family := x.family(&req.Of, req.Shared != nil)
-	req.Only = func(s *session.Summary) bool { return !family[x.lineage.IndexOf(s.Path)] }
-	found, err := search.Run(ctx, x.Reader, x.Adapter, x.Source, req.Request)
-	if err != nil {
-		return nil, err
-	}
-	resp := &Compared{Found: found}
-	for i := range found.Sessions {
-		at := x.lineage.IndexOf(found.Sessions[i].SessionPath)
-		if at < 0 {
-			continue
-		}
-		of := Known{SessionPath: found.Sessions[i].SessionPath}
-		if p := x.lineage.Parent(at); p != nil {
-			of.ParentPath = p.Path
-		}
-		rec, err := x.Reader.Record(x.Reader.Table().File(at))
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, err
-		}
-		of.Same = rec != nil && 2*sessions.Shared(rec, req.Marks) > min(len(rec.Nodes), len(req.Marks))
-		resp.Known = append(resp.Known, of)
-	}
-	return resp, nil
 }
 
 // A term is a word of the session with its weight.
@@ -383,11 +273,11 @@ const mostText = 8 << 10
 // about.
 var often = map[session.Kind]float64{session.KindTitle: 4, session.KindPrompt: 2, session.KindSummary: 2}
 
-// count returns how often the session, or the entry, has each term.
-func (x *Request) count(ctx context.Context) (map[string]float64, error) {
-	c, list := x.Of, x.Of.Tree.Path()
-	if x.Entry >= 0 {
-		list = []int{x.Entry}
+// count returns how often a session, or one of its entries, has each term.
+func count(ctx context.Context, c *entry.Conversation, number int) (map[string]float64, error) {
+	list := c.Tree.Path()
+	if number >= 0 {
+		list = []int{number}
 	}
 	counts := make(map[string]float64)
 	var analyzer analysis.Analyzer
@@ -395,11 +285,11 @@ func (x *Request) count(ctx context.Context) (map[string]float64, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if n := &c.Record.Nodes[i]; x.Entry < 0 && n.Role == session.RoleToolResult {
+		if n := &c.Record.Nodes[i]; number < 0 && n.Role == session.RoleToolResult {
 			continue
 		}
 		e, err := c.Read(i)
-		if errors.Is(err, entry.ErrChanged) && x.Entry < 0 {
+		if errors.Is(err, entry.ErrChanged) && number < 0 {
 			continue
 		}
 		if err != nil {
@@ -407,7 +297,7 @@ func (x *Request) count(ctx context.Context) (map[string]float64, error) {
 		}
 		for k := range e.Parts {
 			p := &e.Parts[k]
-			if x.Entry < 0 && !slices.Contains(kinds, p.Kind) {
+			if number < 0 && !slices.Contains(kinds, p.Kind) {
 				continue
 			}
 			times := cmp.Or(often[p.Kind], 1)
@@ -435,19 +325,18 @@ func isWord(t []byte) bool {
 	return utf8.Valid(t) && digits < letters && (letters > 2 || len(t) > letters) && (digits < 3 || len(t) < 12)
 }
 
-// weightiest returns the terms that say most about the session, the weightiest first, and the
-// state of the index. It adds the relatives that the session has there.
-func weightiest(ctx context.Context, from Index, of *Relatives, counts map[string]float64) ([]term, search.IndexState, error) {
+// weightiest returns the terms that say most about the session, the weightiest first.
+func (x *finder) weightiest(ctx context.Context) ([]term, error) {
+	counts := x.req.Counts
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	all = all[:min(len(all), mostLookedUp)]
-	known, err := from.Weigh(ctx, Weighing{Relatives: *of, Terms: all})
+	known, err := words.Frequencies(x.Reader, all)
 	if err != nil {
-		return nil, search.IndexState{}, err
+		return nil, err
 	}
-	*of = known.Relatives
-	least := ofRarest * math.Log(float64(known.Statistics.Documents))
+	least := ofRarest * math.Log(float64(known.Documents))
 	var terms []term
-	for t, idf := range search.Rarities(all, &known.Statistics) {
+	for t, idf := range search.Rarities(all, known) {
 		if idf < least {
 			continue
 		}
@@ -457,19 +346,19 @@ func weightiest(ctx context.Context, from Index, of *Relatives, counts map[strin
 	slices.SortFunc(terms, byWeight)
 	terms = terms[:min(len(terms), mostCounted)]
 
-	if known, err = from.Weigh(ctx, Weighing{Relatives: *of, Counted: names(terms)}); err != nil {
-		return nil, search.IndexState{}, err
+	others, err := x.others(ctx, terms)
+	if err != nil {
+		return nil, err
 	}
-	*of = known.Relatives
-	total := float64(known.Sessions)
-	for i := range terms {
+	total := float64(x.Table().Len())
+	for i := range others {
 		t := &terms[i]
 		t.weight = 0
-		if i < len(known.Others) && known.Others[i] > 0 {
-			t.weight = (1 + math.Log2(counts[t.text])) * math.Log((total+1)/float64(known.Others[i]+1))
+		if others[i] > 0 {
+			t.weight = (1 + math.Log2(counts[t.text])) * math.Log((total+1)/float64(others[i]+1))
 		}
 	}
 	terms = slices.DeleteFunc(terms, func(t term) bool { return t.weight <= 0 })
 	slices.SortFunc(terms, byWeight)
-	return terms[:min(len(terms), mostTerms)], known.Index, nil
+	return terms[:min(len(terms), mostTerms)], nil
 }

@@ -50,12 +50,17 @@ func find(t *testing.T, r *index.Reader, path, entryID string, req Request) (*Re
 		t.Fatal(err)
 	}
 	defer file.Close()
-	req.Of, req.Entry = entry.NewConversation(pi.New(), rec, file), -1
+	of, number := entry.NewConversation(pi.New(), rec, file), -1
 	if entryID != "" {
-		req.Entry = req.Of.Tree.Find(entryID)
+		number = of.Tree.Find(entryID)
 	}
-	req.Of.Redact = req.Redact
-	return Find(t.Context(), &Local{Reader: r, Adapter: pi.New(), Source: stories.Disk{}}, req)
+	of.Redact = req.Redact
+	asked, err := Ask(t.Context(), of, number)
+	if err != nil {
+		return nil, err
+	}
+	asked.Spec, asked.Limit, asked.Env, asked.Redact = req.Spec, req.Limit, req.Env, req.Redact
+	return Find(t.Context(), r, pi.New(), stories.Disk{}, asked)
 }
 
 func minutes(entries ...stories.Turn) []stories.Turn {
@@ -197,8 +202,11 @@ func BenchmarkFind(b *testing.B) {
 	}
 	defer file.Close()
 	for b.Loop() {
-		req := Request{Of: entry.NewConversation(pi.New(), rec, file), Entry: -1}
-		if _, err := Find(b.Context(), &Local{Reader: l.Reader, Adapter: pi.New(), Source: stories.Disk{}}, req); err != nil {
+		req, err := Ask(b.Context(), entry.NewConversation(pi.New(), rec, file), -1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Find(b.Context(), l.Reader, pi.New(), stories.Disk{}, req); err != nil {
 			b.Fatal(err)
 		}
 	}

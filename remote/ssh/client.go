@@ -275,9 +275,6 @@ func (n *connection) end(id int) {
 	delete(n.asked, id)
 }
 
-// goesOn is the key of contexts of questions that go on with the one before.
-type goesOn struct{}
-
 // ask asks a question, passes its parts to part, and decodes the answer. It waits for Wait until the
 // answer or its first part is there, and as long for each further one.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
@@ -296,7 +293,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	if err := c.awaitGreeting(ctx, n); err != nil {
 		return err
 	}
-	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Goes: ctx.Value(goesOn{}) != nil, Request: data}
+	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Request: data}
 	p, line, err := n.begin(ctx, m)
 	if err != nil {
 		return c.lost(n)
@@ -372,10 +369,8 @@ func (c *Client) Answer(ctx context.Context, kind string, req any) (any, error) 
 	switch req := req.(type) {
 	case *search.Request:
 		req.Later = false // an answer comes as a whole
-	case *similar.Weighing:
+	case *similar.Request:
 		req.Path = c.there(req.Path)
-	case *similar.Comparison:
-		req.Of.Path = c.there(req.Of.Path)
 	}
 	if kind == remote.Calls.Name {
 		return c.calls(ctx, req)

@@ -21,7 +21,6 @@ import (
 	"pigrep/lab/testkit"
 	"pigrep/query/audit"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/words"
 	"pigrep/query/grep"
 	"pigrep/query/merge"
 	"pigrep/query/search"
@@ -86,10 +85,15 @@ var behaviours = map[string]func(in *bufio.Reader){
 		sayTo(line, `{"Total":2}`)
 		answerAll(in, `{}`)
 	},
-	"agreeing": func(in *bufio.Reader) {
+	"once": func(in *bufio.Reader) { // it says how often it was asked
 		greet(Protocol, 7)
-		const answer = `"Total":1,"TotalAny":1,"Part":{},"Hits":[{"sessionPath":"/s/there.jsonl"}]`
-		answerAll(in, `{`+answer+`,"Statistics":{"documents":2},"Found":{`+answer+`}}`)
+		for n := 1; ; n++ {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			sayTo(line, fmt.Sprintf(`{"Total":1,"TotalAny":1,"Unreadable":%d,"Tally":{"Counts":{"Total":1,"TotalAny":1,"Weighty":1},"Hits":[{"level":4}]},"Hits":[{"sessionPath":"/s/there.jsonl"}]}`, n))
+		}
 	},
 	"stuck": func(in *bufio.Reader) { // a part, and then nothing
 		greet(Protocol, 7)
@@ -474,25 +478,20 @@ type participant struct {
 	asked *[]string
 }
 
-func (p participant) Answer(_ context.Context, kind string, request any) (any, error) {
-	req, ok := request.(*remote.PrepareRequest)
-	if !ok {
-		*p.asked = append(*p.asked, kind)
-		return found("/s/here.jsonl"), nil
+func (p participant) Answer(_ context.Context, kind string, _ any) (any, error) {
+	*p.asked = append(*p.asked, kind)
+	if kind == remote.Tools.Name {
+		return &audit.ToolTable{Covered: audit.Covered{Held: []search.Held{{ID: 7, Size: 9}}}}, nil
 	}
-	out := &remote.Prepared{Statistics: words.Statistics{Documents: 1}}
-	if what := "prepare"; req.Found != nil {
-		if out.Found = found("/s/here.jsonl"); req.Found.Shared != nil {
-			what += fmt.Sprint(" of ", req.Found.Shared.Documents)
-		}
-		*p.asked = append(*p.asked, what)
-	}
-	return out, nil
+	return found("/s/here.jsonl"), nil
 }
 
 // found is an answer with a hit.
 func found(path string) *search.Response {
-	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{EntryPlace: session.EntryPlace{SessionPath: path}, Place: &rank.Place{}}}, Total: 1, TotalAny: 1}
+	return &search.Response{
+		Tally: &search.Tally{Counts: search.Counts{Total: 1, TotalAny: 1, Weighty: 1}, Hits: []rank.Place{{Level: rank.LevelWhole}}}, Total: 1, TotalAny: 1,
+		Hits: []search.Hit{{EntryPlace: session.EntryPlace{SessionPath: path}}},
+	}
 }
 
 // What one machine has answered is shown while another one is silent, and says so.
@@ -514,26 +513,39 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 }
 
-// A question whose early answers may be shown takes a second round trip only if the machines have
-// not agreed on it before. It is the same answer then.
+// Each question is sent to each machine once. Only a table is asked for again, by those whose sessions
+// another machine has too.
 func TestOneRoundTrip(t *testing.T) {
 	var asked []string
-	h := &Asking{Hosts: &Hosts{Clients: []*Client{client(t, "agreeing", long)}, Here: participant{asked: &asked}}}
-	shown := 0
-	ctx := remote.WithEarly(t.Context(), func(any) { shown++ })
-	var answers []string
-	for _, text := range []string{"x", "x", "y"} {
-		res, err := remote.Search.Ask(ctx, h, search.Request{Text: text, Flat: true})
+	here := participant{asked: &asked}
+	h := &Asking{Hosts: &Hosts{Clients: []*Client{client(t, "once", long)}, Here: here}}
+	for n, text := range []string{"x", "x", "y"} {
+		res, err := remote.Search.Ask(t.Context(), h, search.Request{Text: text, Flat: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers = append(answers, fmt.Sprintf("%d %v", len(res.Hits), res.Hits))
+		if len(asked) != n+1 || res.Unreadable != n+1 || len(res.Hits) != 2 || res.Total != 2 {
+			t.Errorf("asked %q here, and %d times there: %+v", asked, res.Unreadable, res)
+		}
 	}
-	if want := "prepare,search,prepare of 3,prepare,search"; strings.Join(asked, ",") != want || shown < 3 {
-		t.Errorf("asked %q, want %q; shown %d times", asked, want, shown)
+	asked = nil
+	tools := func(parts ...remote.Answers) int {
+		t.Helper()
+		asked = nil
+		h := &Asking{Hosts: &Hosts{Here: parts[0]}}
+		if len(parts) > 1 {
+			h.Clients = []*Client{client(t, "once", long)}
+		}
+		if _, err := remote.Tools.Ask(t.Context(), h, audit.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(asked)
 	}
-	if answers[0] != answers[1] || answers[0] != answers[2] || !strings.HasPrefix(answers[0], "2 ") {
-		t.Errorf("%q", answers)
+	if n := tools(here); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	if n := tools(here, nil); n != 1 { // the other one has none of its sessions
+		t.Errorf("asked %d times", n)
 	}
 }
 
@@ -544,7 +556,7 @@ func TestServer(t *testing.T) {
 	held := make(chan struct{})
 	server := &Server{
 		Greeting: Greeting{Protocol: Protocol, Version: "1", Schema: 7},
-		From:     func(*time.Location, string, bool) Answerer { return served{held: held} },
+		From:     func(*time.Location, string) Answerer { return served{held: held} },
 		Problem: func(_ context.Context, err error) *remote.Error {
 			return &remote.Error{Code: "io", Message: err.Error()}
 		},
@@ -559,7 +571,7 @@ func TestServer(t *testing.T) {
 		lines.Scan()
 		return lines.Text()
 	}
-	if got := next(); got != `{"pigrep":{"protocol":2,"version":"1","schema":7}}` {
+	if got := next(); got != `{"pigrep":{"protocol":3,"version":"1","schema":7}}` {
 		t.Fatal(got)
 	}
 	fmt.Fprintln(ask, `{"id":1,"ask":"search","request":{"Text":"wait"}}`)

@@ -3,8 +3,6 @@ package ssh
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
-	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -31,24 +28,6 @@ import (
 type Hosts struct {
 	Clients []*Client
 	Here    remote.Answers // this machine; nil if it is not asked
-
-	mu       sync.Mutex
-	sessions map[int]remote.Prepared // of hosts, by number
-	last     agreement               // what they agreed on for the last question
-}
-
-// agreement is what hosts have agreed on for a question.
-type agreement struct {
-	about  string            // the question, as PrepareRequest says it
-	shared *words.Statistics // the sum of theirs
-	split
-}
-
-// split is how what hosts have is divided among them.
-type split struct {
-	of    string               // the numbers of what they have, as of Prepared; "" if these are not known
-	parts map[int]search.Joint // by the numbers of hosts
-	forks []merge.Fork
 }
 
 // Asking is a question to all hosts. It is answered as long as one of them does.
@@ -165,342 +144,238 @@ func (h *Hosts) all() (all []asked) {
 	return all
 }
 
-// each asks some hosts, by their numbers, and returns what those answer that do, with their
-// numbers.
-func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Answers) (T, error)) (answers []T, answered []int, err error) {
+// A joint question is one that several hosts answer, each on its own.
+type joint[Req, Res any] struct {
+	kind  remote.Kind[Req, Res]
+	among func(*Req) *search.Among // where the request says that others answer it too; nil: nowhere
+	held  func(*Res) []search.Held // nil: copies are joined by merge
+	merge func(*Req, []*Res) *Res
+	early bool // what has come is shown while others take long
+}
+
+// together asks all hosts a question once, and joins their answers. Only if some have sessions of
+// others, and the answers do not say what comes of these, those are asked again without them.
+func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
 	all := h.all()
-	list := make([]T, len(all))
+	if q.among != nil {
+		q.among(&req).Together = len(all) > 1
+	}
+	answers, err := each(ctx, h, all, slices.Repeat([]*Req{&req}, len(all)), q)
+	if err != nil {
+		return nil, err
+	}
+	if q.held != nil && len(all) > 1 {
+		without := merge.Without(lists.Map(answers, func(r *Res) []search.Held {
+			if r == nil {
+				return nil
+			}
+			return q.held(r)
+		}))
+		again := make([]*Req, len(all))
+		for i, ids := range without {
+			if len(ids) > 0 {
+				one := req
+				q.among(&one).Without = ids
+				again[i] = &one
+			}
+		}
+		if without != nil {
+			more, err := each(ctx, h, all, again, q)
+			if err != nil {
+				return nil, err
+			}
+			for i := range again {
+				if again[i] != nil {
+					answers[i] = more[i]
+				}
+			}
+		}
+	}
+	answers = slices.DeleteFunc(answers, func(r *Res) bool { return r == nil })
+	if len(answers) == 0 {
+		return nil, h.none()
+	}
+	answer := answers[0]
+	if len(all) > 1 {
+		answer = q.merge(&req, answers)
+	}
+	return tell(h, answer, nil)
+}
+
+// each asks hosts, and returns the answer of each; nil of those that do not answer, and without a
+// request.
+func each[Req, Res any](ctx context.Context, h *Asking, all []asked, requests []*Req, q joint[Req, Res]) ([]*Res, error) {
+	answers := make([]*Res, len(all))
+	show := newEarly(ctx, all, requests, q)
+	defer show.end()
 	asking, ctx := errgroup.WithContext(ctx)
-	for _, i := range hosts {
+	for i, req := range requests {
+		if req == nil {
+			continue
+		}
 		asking.Go(func() error {
-			answer, err := ask(ctx, i, all[i].Answers)
+			answer, err := q.kind.Ask(ctx, all[i].Answers, *req)
 			if err != nil {
 				return h.miss(err)
 			}
-			list[i] = answer
+			answers[i] = answer
+			show.arrived(i, answer)
 			return nil
 		})
 	}
-	if err := asking.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for _, i := range hosts {
-		if !isNil(list[i]) {
-			answers, answered = append(answers, list[i]), append(answered, i)
-		}
-	}
-	if len(answers) == 0 {
-		return nil, nil, h.none()
-	}
-	return answers, answered, nil
+	return answers, asking.Wait()
 }
 
-func (h *Hosts) numbers() (list []int) {
-	for i := range h.all() {
-		list = append(list, i)
-	}
-	return list
+// early shows what has come of an answer if some hosts take long.
+type early[Req, Res any] struct {
+	all      []asked
+	req      *Req
+	q        joint[Req, Res]
+	display  func(answer any)
+	patience *time.Timer // nil: nobody wants it
+
+	mu      sync.Mutex
+	answers []*Res
+	late    bool // what has come is shown
+	over    bool // nothing is
 }
 
-// isNil compares pointers of a type without the constraint comparable, with which no two types would
-// share code.
-func isNil[T any](pointer T) bool { return any(pointer) == any(*new(T)) }
+// soon is how long what has come waits to be shown with the rest: a list that changes with each host
+// is no help to a reader.
+const soon = 150 * time.Millisecond
 
-// A request to several hosts says what these know of each other.
-type request interface{ Together() *search.Joint }
-
-// A joint question is one that several hosts answer together. Requests and answers are pointers, so
-// that all questions share the code of together.
-type joint[Req request, Res any] struct {
-	kind  string                  // of remote.Kinds
-	words remote.PrepareRequest   // that all of them count
-	kin   func(Req, []merge.Fork) // adds forks and parents on other hosts to a request; nil: it names no sessions
-	again func(Req, []Res) []Req  // as merge.Again; nil: they are asked once
-	merge func(Req, []Res) Res
-
-	// early is where a request and its answer travel with what hosts say to agree; nil: nowhere.
-	early func(*remote.PrepareRequest, *remote.Prepared) (*Req, *Res)
-}
-
-// know returns a copy of a request that says what all hosts know; that of no host for a negative
-// number.
-func (q *joint[Req, Res]) know(req Req, of *agreement, number int) Req {
-	copied := reflect.New(reflect.TypeOf(req).Elem())
-	copied.Elem().Set(reflect.ValueOf(req).Elem())
-	known, part := copied.Interface().(Req), of.parts[number]
-	part.Shared, part.Agreed = of.shared, req.Together().Agreed
-	*known.Together() = part
-	if q.kin != nil {
-		q.kin(known, of.forks)
-	}
-	return known
-}
-
-func (q *joint[Req, Res]) ask(ctx context.Context, of remote.Answers, req Req) (res Res, err error) {
-	answer, err := of.Answer(ctx, q.kind, req)
-	res, _ = answer.(Res)
-	return res, err
-}
-
-const none = -1 // the number of no host
-
-// together asks all hosts what they must know of each other, then the question, and then again
-// those that all together make answer again.
-func together[Req request, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
-	hosts := h.numbers()
-	if len(hosts) == 1 {
-		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Answers) (Res, error) { return q.ask(ctx, from, req) })
-		if err == nil {
-			answer = answers[0]
-		}
-		return tell(h, answer, err)
-	}
-	soon := newEarly(ctx, h, req, q)
-	defer soon.end()
-	hosts, agreed, err := h.prepare(ctx, q.words, soon.ask, soon.arrived)
-	if err != nil {
-		return answer, err
-	}
-	ctx = context.WithValue(ctx, goesOn{}, true)
-	answers := soon.expected(agreed, hosts)
-	// ask sends each host its request; without one it stays with its answer.
-	ask := func(requests []Req) (err error) {
-		before, of := answers, hosts
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
-			i := slices.Index(of, number)
-			if isNil(requests[i]) {
-				return before[i], nil
-			}
-			return q.ask(ctx, from, q.know(requests[i], &agreed, number))
+func newEarly[Req, Res any](ctx context.Context, all []asked, requests []*Req, q joint[Req, Res]) *early[Req, Res] {
+	e := &early[Req, Res]{all: all, req: requests[0], q: q, display: remote.Early(ctx), answers: make([]*Res, len(all))}
+	if e.display != nil && q.early && len(all) > 1 {
+		e.patience = time.AfterFunc(soon, func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.late = true
+			e.show()
 		})
-		return err
 	}
-	if answers == nil {
-		if err := soon.pause(ctx); err != nil {
-			return answer, err
-		}
-		if err := ask(slices.Repeat([]Req{req}, len(hosts))); err != nil {
-			return answer, err
-		}
-	}
-	req = q.know(req, &agreed, none)
-	for round := 0; q.again != nil && round < merge.Rounds; round++ {
-		requests := q.again(req, answers)
-		if !slices.ContainsFunc(requests, func(r Req) bool { return !isNil(r) }) {
-			break
-		}
-		if err := ask(requests); err != nil {
-			return answer, err
-		}
-	}
-	return tell(h, q.merge(req, answers), nil)
+	return e
 }
 
-// prepare asks all hosts for what they must know of each other: it returns those that answer, and
-// what they agree on. Each is asked what ask adds too; arrived is called when it has answered.
-func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask func(int, *remote.PrepareRequest), arrived func(int, *remote.Prepared)) (hosts []int, agreed agreement, err error) {
-	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Answers) (*remote.Prepared, error) {
-		req := req
-		req.Known = h.known(number).Number
-		ask(number, &req)
-		p, err := remote.Prepare.Ask(ctx, from, req)
-		if err == nil {
-			arrived(number, p)
-		}
-		return p, err
-	})
-	if err != nil {
-		return nil, agreed, err
+func (e *early[Req, Res]) arrived(i int, answer *Res) {
+	if e.patience == nil {
+		return
 	}
-	agreed = agreement{about: aboutOf(&req), shared: &words.Statistics{}}
-	identities, of, known := make([][]search.Identity, len(list)), "", true
-	for i, p := range list {
-		agreed.shared.Add(&p.Statistics)
-		identities[i] = h.know(hosts[i], p).Sessions
-		of, known = of+fmt.Sprint(hosts[i], ":", p.Number, " "), known && p.Number != 0
-	}
-	h.Hosts.mu.Lock()
-	agreed.split = h.last.split
-	h.Hosts.mu.Unlock()
-	if !known || agreed.of != of {
-		if agreed.split, err = h.divide(ctx, hosts, identities); err != nil {
-			return nil, agreed, err
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answers[i] = answer
+	e.show()
+}
+
+func (e *early[Req, Res]) show() {
+	var list []*Res
+	var waiting []string
+	for i, answer := range e.answers {
+		if answer != nil {
+			copied := *answer // merging changes it
+			list = append(list, &copied)
+		} else {
+			waiting = append(waiting, e.all[i].name)
 		}
 	}
-	if agreed.of = ""; known {
-		agreed.of = of
+	if e.over || !e.late || len(list) == 0 || len(waiting) == 0 {
+		return
 	}
-	h.Hosts.mu.Lock()
-	h.last = agreed
-	h.Hosts.mu.Unlock()
-	return hosts, agreed, nil
+	answer := e.q.merge(e.req, list)
+	Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
+	e.display(answer)
 }
 
-// divide divides what hosts have among them. If one has a fork of a session on another, it asks
-// them for the entries of both.
-func (h *Asking) divide(ctx context.Context, hosts []int, identities [][]search.Identity) (s split, err error) {
-	s.parts = make(map[int]search.Joint)
-	for i, ids := range merge.Elsewhere(identities) {
-		s.parts[hosts[i]] = search.Joint{Elsewhere: ids}
+// end makes it show nothing any more.
+func (e *early[Req, Res]) end() {
+	if e.patience == nil {
+		return
 	}
-	s.forks = merge.Forks(identities)
-	forked := make(map[int][]uint64)
-	for _, f := range s.forks {
-		forked[hosts[f.Host]] = append(forked[hosts[f.Host]], f.Session)
-		forked[hosts[f.ParentHost]] = append(forked[hosts[f.ParentHost]], f.Parent)
-	}
-	if len(forked) == 0 {
-		return s, nil
-	}
-	of, asked, err := each(ctx, h, slices.Sorted(maps.Keys(forked)), func(ctx context.Context, number int, from remote.Answers) (*[]sessions.Entries, error) {
-		return remote.Entries.Ask(ctx, from, forked[number])
-	})
-	if err != nil {
-		return s, err
-	}
-	common, lost := merge.Common(lists.Map(of, func(x *[]sessions.Entries) []sessions.Entries { return *x }))
-	for i, number := range asked {
-		p := s.parts[number]
-		p.Common, p.Lost = common[i], lost[i]
-		s.parts[number] = p
-	}
-	return s, nil
-}
-
-func aboutOf(req *remote.PrepareRequest) string {
-	if req.Search != nil {
-		return req.Search.Text
-	}
-	return ""
-}
-
-// known returns the sessions of a host, as far as they are known.
-func (h *Hosts) known(number int) remote.Prepared {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sessions[number]
-}
-
-// know remembers the sessions of a host.
-func (h *Hosts) know(number int, p *remote.Prepared) remote.Prepared {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if known := h.sessions[number]; p.Number == 0 || p.Number != known.Number {
-		if h.sessions == nil {
-			h.sessions = make(map[int]remote.Prepared)
-		}
-		h.sessions[number] = remote.Prepared{Number: p.Number, Sessions: p.Sessions}
-	}
-	return h.sessions[number]
-}
-
-// wordsOf are those of a search, which are none without a text.
-func wordsOf(req *search.Request) (p remote.PrepareRequest) {
-	if req.Text != "" {
-		p.Search = req
-	}
-	return p
+	e.patience.Stop()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
 }
 
 // alone is merging that does not depend on the request.
-func alone[Req request, Res any](merge func([]Res) Res) func(Req, []Res) Res {
-	return func(_ Req, list []Res) Res { return merge(list) }
+func alone[Req, Res any](merge func([]*Res) *Res) func(*Req, []*Res) *Res {
+	return func(_ *Req, list []*Res) *Res { return merge(list) }
 }
 
 // Answer implements remote.Answers.
 func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, error) {
 	switch req := request.(type) {
 	case *search.Request:
-		return h.search(ctx, kind, req)
+		return h.search(ctx, kind, *req)
 	case *audit.Request:
-		return h.audit(ctx, kind, req)
+		return h.audit(ctx, kind, *req)
 	case *sessions.Request:
-		found := req.Search()
-		return together(ctx, h, req, joint[*sessions.Request, *sessions.Response]{
-			kind: kind, words: wordsOf(&found), again: merge.AgainSessions, merge: merge.Sessions,
-			early: func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
-				return &q.Listed, &p.Listed
-			},
+		return together(ctx, h, *req, joint[sessions.Request, sessions.Response]{
+			kind: remote.Sessions, among: func(r *sessions.Request) *search.Among { return &r.Among }, merge: merge.Sessions, early: true,
 		})
 	case *remote.FilesRequest:
-		return together(ctx, h, req, joint[*remote.FilesRequest, *audit.FileTable]{kind: kind, merge: alone[*remote.FilesRequest](merge.Files)})
+		return together(ctx, h, *req, joint[remote.FilesRequest, audit.FileTable]{
+			kind: remote.Files, among: func(r *remote.FilesRequest) *search.Among { return &r.Among }, held: func(t *audit.FileTable) []search.Held { return t.Held }, merge: alone[remote.FilesRequest](merge.Files),
+		})
 	case *fix.Request:
-		return together(ctx, h, req, joint[*fix.Request, *fix.Response]{
-			kind: kind, words: remote.PrepareRequest{Fix: req}, again: merge.AgainFix, merge: merge.Fix,
-		})
-	case *similar.Weighing:
-		return together(ctx, h, req, joint[*similar.Weighing, *similar.Weighed]{
-			kind: kind, again: merge.AgainWeigh, merge: merge.Weigh,
-			kin: func(known *similar.Weighing, forks []merge.Fork) { known.Known = merge.Kin(forks, known.Known) },
-		})
-	case *similar.Comparison:
-		return together(ctx, h, req, joint[*similar.Comparison, *similar.Compared]{
-			kind: kind, words: wordsOf(&req.Request), again: merge.AgainCompare, merge: merge.Compare,
-			kin: func(known *similar.Comparison, forks []merge.Fork) { known.Of.Known = merge.Kin(forks, known.Of.Known) },
-		})
+		return together(ctx, h, *req, joint[fix.Request, fix.Response]{kind: remote.Fix, merge: merge.Fix})
+	case *similar.Request:
+		return together(ctx, h, *req, joint[similar.Request, similar.Response]{kind: remote.Similar, merge: merge.Similar})
 	}
-	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Answers) (*[]sessions.Facet, error) {
-		return remote.Values.Ask(ctx, from, struct{}{})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return merge.Values(list), nil
+	return together(ctx, h, struct{}{}, joint[struct{}, []sessions.Facet]{kind: remote.Values, merge: func(_ *struct{}, list []*[]sessions.Facet) *[]sessions.Facet {
+		all := merge.Values(lists.Map(list, func(v *[]sessions.Facet) []sessions.Facet { return *v }))
+		return &all
+	}})
 }
 
+func amongOthers(r *search.Request) *search.Among { return &r.Among }
+
 // search answers a kind of question about the hits of a search.
-func (h *Asking) search(ctx context.Context, kind string, req *search.Request) (any, error) {
-	words := wordsOf(req)
+func (h *Asking) search(ctx context.Context, kind string, req search.Request) (any, error) {
 	switch kind {
 	case remote.Facets.Name:
-		return together(ctx, h, req, joint[*search.Request, *facets.Response]{kind: kind, words: words, again: merge.AgainFacets, merge: alone[*search.Request](facets.Merge)})
+		return together(ctx, h, req, joint[search.Request, facets.Response]{
+			kind: remote.Facets, among: amongOthers, held: func(r *facets.Response) []search.Held { return r.Held }, merge: merge.Facets,
+		})
 	case remote.Count.Name:
-		return together(ctx, h, req, joint[*search.Request, *search.Counts]{kind: kind, words: words, merge: merge.Count})
+		return together(ctx, h, req, joint[search.Request, search.Tally]{kind: remote.Count, among: amongOthers, merge: merge.Count})
 	}
 	req.Later = false
-	return together(ctx, h, req, joint[*search.Request, *search.Response]{
-		kind: kind, words: words, again: merge.Again, merge: merge.Search,
-		early: func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
-			return &q.Found, &p.Found
-		},
-	})
+	return together(ctx, h, req, joint[search.Request, search.Response]{kind: remote.Search, among: amongOthers, merge: merge.Search, early: true})
 }
 
 // audit answers a kind of question about calls and tokens.
-func (h *Asking) audit(ctx context.Context, kind string, req *audit.Request) (any, error) {
-	found := req.Picks()
-	words := wordsOf(&found)
+func (h *Asking) audit(ctx context.Context, kind string, req audit.Request) (any, error) {
+	among := func(r *audit.Request) *search.Among { return &r.Among }
 	switch kind {
 	case remote.Tools.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.ToolTable]{kind: kind, words: words, merge: alone[*audit.Request](merge.Tools)})
+		return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
+			kind: remote.Tools, among: among, held: func(t *audit.ToolTable) []search.Held { return t.Held }, merge: alone[audit.Request](merge.Tools),
+		})
 	case remote.Commands.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.CommandTable]{kind: kind, words: words, merge: merge.Commands})
+		return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{
+			kind: remote.Commands, among: among, held: func(t *audit.CommandTable) []search.Held { return t.Held }, merge: merge.Commands,
+		})
 	case remote.Calls.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.CallList]{kind: kind, words: words, merge: merge.Calls})
+		return together(ctx, h, req, joint[audit.Request, audit.CallList]{
+			kind: remote.Calls, among: among, held: func(t *audit.CallList) []search.Held { return t.Held }, merge: merge.Calls,
+		})
 	}
-	return together(ctx, h, req, joint[*audit.Request, *audit.UsageTable]{kind: kind, words: words, merge: merge.Usage})
+	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{
+		kind: remote.Usage, among: among, held: func(t *audit.UsageTable) []search.Held { return t.Held }, merge: merge.Usage,
+	})
 }
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after
 // the other, the first that finds some first, while the others wait with theirs.
 func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	hosts := h.numbers()
-	var agreed agreement
-	if len(hosts) > 1 {
-		var err error
-		if hosts, agreed, err = h.prepare(ctx, remote.PrepareRequest{}, func(int, *remote.PrepareRequest) {}, func(int, *remote.Prepared) {}); err != nil {
-			return nil, err
-		}
-	}
 	all := h.all()
-	answered := make([]*remote.Grepped, len(hosts))
+	answered := make([]*remote.Grepped, len(all))
 	var greppers []merge.Grepper
-	for i, number := range hosts {
+	for i, from := range all {
 		greppers = append(greppers, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
-			one := req
-			one.Elsewhere = agreed.parts[number].Elsewhere
 			some := false
-			found, err := all[number].Grep(ctx, one, func(m *grep.Match) error {
+			found, err := from.Grep(ctx, req, func(m *grep.Match) error {
 				some = true
 				return visit(m)
 			})
@@ -570,136 +445,4 @@ func inTurns(hosts []merge.Grepper) merge.Grepper {
 		}
 		return sum, nil
 	}
-}
-
-// early asks hosts for answers with the first round trip, before they agree on what counts: on what
-// they have agreed on for the same question before, if that is known, or else each on its own. It
-// shows what has come as soon as all have answered, or earlier if some take long.
-type early[Req request, Res any] struct {
-	h        *Asking
-	display  func(answer any)
-	req      Req
-	q        joint[Req, Res]
-	expects  agreement
-	patience *time.Timer // nil: nobody wants them
-
-	mu      sync.Mutex
-	answers map[int]Res // by the numbers of hosts
-	late    bool        // what has come is shown
-	shown   bool        // something is
-	over    bool        // nothing is
-}
-
-// soon is how long what has come waits to be shown with the rest: a list that changes with each host
-// is no help to a reader.
-const soon = 150 * time.Millisecond
-
-func newEarly[Req request, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
-	e := &early[Req, Res]{h: h, display: remote.Early(ctx), req: req, q: q, answers: make(map[int]Res)}
-	if e.display == nil || q.early == nil {
-		return e
-	}
-	h.Hosts.mu.Lock()
-	if e.expects.split = h.last.split; h.last.about == aboutOf(&q.words) {
-		e.expects = h.last
-	}
-	h.Hosts.mu.Unlock()
-	e.patience = time.AfterFunc(soon, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.late = true
-		e.show()
-	})
-	return e
-}
-
-// ask adds the request to the first that a host is asked.
-func (e *early[Req, Res]) ask(number int, to *remote.PrepareRequest) {
-	if e.patience == nil {
-		return
-	}
-	at, _ := e.q.early(to, &remote.Prepared{})
-	*at = e.q.know(e.req, &e.expects, number)
-}
-
-// arrived takes what a host has answered.
-func (e *early[Req, Res]) arrived(number int, p *remote.Prepared) {
-	if e.patience == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, answer := e.q.early(&remote.PrepareRequest{}, p); !isNil(*answer) {
-		e.answers[number] = *answer
-		e.show()
-	}
-}
-
-func (e *early[Req, Res]) show() {
-	var list []Res
-	var waiting []string
-	for number, host := range e.h.all() {
-		if answer, ok := e.answers[number]; ok {
-			list = append(list, answer)
-		} else {
-			waiting = append(waiting, host.name)
-		}
-	}
-	if e.over || len(list) == 0 || len(waiting) > 0 && !e.late {
-		return
-	}
-	answer := e.q.merge(e.q.know(e.req, &e.expects, none), list)
-	if len(waiting) > 0 {
-		Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
-	}
-	e.shown = true
-	e.display(answer)
-}
-
-// expected returns the answers of hosts if they have agreed on what was expected; nil otherwise.
-func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []Res) {
-	if e.patience == nil || e.expects.shared == nil || !reflect.DeepEqual(agreed, e.expects) {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, number := range hosts {
-		answer, ok := e.answers[number]
-		if !ok {
-			return nil
-		}
-		list = append(list, answer)
-	}
-	return list
-}
-
-// pause waits before hosts are asked again if something is shown: somebody who types is about to ask
-// something else, which ends the question.
-func (e *early[Req, Res]) pause(ctx context.Context) error {
-	if e.patience == nil {
-		return nil
-	}
-	e.mu.Lock()
-	shown := e.shown
-	e.mu.Unlock()
-	if !shown {
-		return nil
-	}
-	select {
-	case <-time.After(soon):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// end makes it show nothing any more.
-func (e *early[Req, Res]) end() {
-	if e.patience == nil {
-		return
-	}
-	e.patience.Stop()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.over = true
 }

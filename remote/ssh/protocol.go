@@ -28,7 +28,7 @@ import (
 
 // Protocol is the number of the protocol. It changes with each change of a request or of an
 // answer that an older program would understand in another way.
-const Protocol = 2
+const Protocol = 3
 
 // Command is the hidden command of pigrep that answers.
 const Command = "__answer"
@@ -62,7 +62,6 @@ type message struct {
 	Ask     string          `json:"ask,omitempty"`
 	Zone    string          `json:"zone,omitempty"` // in which days begin
 	Host    string          `json:"host,omitempty"` // what the client calls the host
-	Goes    bool            `json:"goes,omitempty"` // on with the question before
 	Request json.RawMessage `json:"request,omitempty"`
 	Cancel  int             `json:"cancel,omitempty"`
 }

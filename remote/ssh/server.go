@@ -39,9 +39,8 @@ type Answerer interface {
 type Server struct {
 	Greeting
 	Reveal bool // secrets are not masked
-	// From returns who answers, with days beginning in a zone, to a client with a name for this host;
-	// again if the question goes on with the one before.
-	From func(zone *time.Location, host string, again bool) Answerer
+	// From returns who answers, with days beginning in a zone, to a client with a name for this host.
+	From func(zone *time.Location, host string) Answerer
 	// Problem turns an error into one for the other side.
 	Problem func(context.Context, error) *remote.Error
 }
@@ -145,7 +144,7 @@ func (v *serving) answer(ctx context.Context, m *message) {
 	if err != nil {
 		zone = time.UTC
 	}
-	answer, err := answerOf(ctx, v.From(zone, m.Host, m.Goes), m, func(part any) error {
+	answer, err := answerOf(ctx, v.From(zone, m.Host), m, func(part any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

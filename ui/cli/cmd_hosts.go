@@ -135,12 +135,8 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 	server := &ssh.Server{
 		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
 		Reveal:   o.reveal,
-		From: func(zone *time.Location, name string, again bool) ssh.Answerer {
-			open := live.Snapshot
-			if again {
-				open = live.Last
-			}
-			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
+		From: func(zone *time.Location, name string) ssh.Answerer {
+			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: live.Snapshot}}
 		},
 		Problem: func(ctx context.Context, err error) *remote.Error {
 			if err = grepProblem(ctx, err); err != nil {

@@ -380,12 +380,16 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	defer t.Close()
 	t.Redact = o.Redact
-	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact}
+	start := a.Now()
+	req, err := similar.Ask(ctx, t.Conversation, t.Entry)
+	req.Spec, req.Env, req.Limit, req.Redact = q.Request.Spec, q.Request.Env, o.Limit.Limit(), o.Redact
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
-	start := a.Now()
-	res, err := similar.Find(ctx, remote.Similar{Answers: x}, req)
+	var res *similar.Response
+	if err == nil {
+		res, err = remote.Similar.Ask(ctx, x, req)
+	}
 	if x.Asking != nil && x.State.Complete { // otherwise those that are missing were named
 		err = asking.Problem(ctx, x.Asked(err))
 	}

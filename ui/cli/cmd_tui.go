@@ -243,9 +243,9 @@ func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessi
 func (b *tuiBackend) count(ctx context.Context, req search.Request) (search.Counts, error) {
 	n, err := asks(b.backend, remote.Count)(ctx, req)
 	if n == nil {
-		n = &search.Counts{}
+		return search.Counts{}, err
 	}
-	return *n, err
+	return n.Counts, err
 }
 
 // openPlace opens the session of a place in the newest generation, and finds its entry.

@@ -370,8 +370,8 @@ func (seg *segmentState) pendingOf(p *words.ResolvedWord, doc uint32) (pending, 
 // are. Of duplicates they have one.
 type Documents struct {
 	Counts
-	Sets   []docset.Set // of each segment; nil: none of it
-	Common []Common     // as of Result
+	Sets  []docset.Set // of each segment; nil: none of it
+	Whole []docset.Set // of these, the hits that lack nothing; nil: all do
 }
 
 // Collect returns the documents that a list with these options has.
@@ -386,19 +386,27 @@ func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	d := &Documents{Counts: s.counts, Common: s.common.list()}
-	for _, seg := range s.segs {
-		if !seg.prepared {
-			d.Sets = append(d.Sets, nil)
-			continue
-		}
-		set := seg.marks[LevelWhole]
-		for level := s.least; level < LevelWhole; level++ {
-			set.Or(seg.marks[level])
-		}
-		d.Sets = append(d.Sets, set)
+	d := &Documents{Counts: s.counts, Sets: s.marked(s.least)}
+	if s.least < LevelWhole {
+		d.Whole = s.marked(LevelWhole)
 	}
 	return d, s.err()
+}
+
+// marked returns the documents of each segment that have a level or a better one.
+func (s *search) marked(least Level) (sets []docset.Set) {
+	for _, seg := range s.segs {
+		if !seg.prepared {
+			sets = append(sets, nil)
+			continue
+		}
+		set := slices.Clone(seg.marks[LevelWhole])
+		for level := least; level < LevelWhole; level++ {
+			set.Or(seg.marks[level])
+		}
+		sets = append(sets, set)
+	}
+	return sets
 }
 
 // marks are the hits of a segment, by their levels.

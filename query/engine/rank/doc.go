@@ -20,9 +20,6 @@
 // one for each compound of which it has some parts. An evaluator decides by the two masks
 // whether a document is a hit, and whether it lacks anything.
 //
-// Several indexes can answer together. Agreed is what they decide together: which hits are
-// listed, and which candidates are reranked. Share is what each says for that.
-//
 // The package imports words, filter, entry, match, docset and index. It reads session
 // files only to verify and to rerank, and when the caller reads a hit. It never
 // modifies the Plan.

@@ -88,6 +88,13 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	return l
 }
 
+// verdictOf returns the verdict on a candidate that is shown. Goroutines may call it side by side.
+func (s *search) verdictOf(c *Candidate) verdict {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	return s.eval.evaluate(c.mask, c.partial)
+}
+
 // Someone who types keywords wants texts with all of them. A text with half of them must not
 // rank above one with all of them because it is shorter. If one word decides what the query
 // is about, as one of two always does, a text with all words counts many times as much. A

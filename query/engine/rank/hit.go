@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"slices"
 
 	"pigrep/index/record"
@@ -176,4 +177,30 @@ func (r *Result) RecordsRead() (n int) {
 		}
 	}
 	return n
+}
+
+// A Place says where a hit stands among those of several searches.
+type Place struct {
+	Level Level   `json:"level"`          // compared first
+	Score float32 `json:"score"`          // before it is rounded
+	Copy  uint64  `json:"copy,omitempty"` // as of session.Entry.Copy, for its part: equal for copies; 0: not known
+}
+
+// Compare orders places, the best first.
+func (p *Place) Compare(o *Place) int {
+	return cmp.Or(cmp.Compare(o.Score, p.Score))
+}
+
+// Place returns the place of a candidate that Hit has looked up.
+func (r *Result) Place(c *Candidate) Place {
+	return Place{r.s.verdictOf(c).level(), c.score, c.copy}
+}
+
+// IsOpen reports whether the query is an open question.
+func (r *Result) IsOpen() bool { return r.s.plan.IsOpen }
+
+// HitsOf returns the numbers of hits of a session by their levels, the worst first. The session is
+// given by the place of its summary.
+func (r *Result) HitsOf(file int) [LevelWhole]int {
+	return [LevelWhole]int(r.s.files[file].hits[LevelWeak:])
 }

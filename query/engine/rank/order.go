@@ -83,10 +83,8 @@ func (s *search) bestSessions(r *Result) {
 		for len(x.Reserve) > 0 && slices.Contains(bestOfAll, x.Reserve[0]) {
 			x.Hits, x.Reserve = append(x.Hits, x.Reserve[0]), x.Reserve[1:]
 		}
-		x.Best = x.Hits[min(s.opt.PerSession, len(x.Hits)):]
 		r.Sessions = append(r.Sessions, x)
 	}
-	r.Best = bestOfAll
 }
 
 // shown returns the candidates that are listed.

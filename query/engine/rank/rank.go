@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/index/segment"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -57,9 +57,6 @@ type Options struct {
 	ByFile     bool // the files of a session are apart
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 	Fold       bool // looser hits are left out if there are enough others
-
-	Agreed Agreed // what all indexes that answer together decide
-	Part   bool   // it does answer with others: Result.Share says what Agreed is made of
 }
 
 // leastFolding is the number of hits with every word from which looser ones are folded.
@@ -81,12 +78,6 @@ type Input struct {
 	Misses   *Misses // of earlier searches of the same generation; may be nil
 	AllWords bool    // only documents that lack nothing are hits
 
-	// Elsewhere has the identities of sessions that another index answers for: they have no hits
-	// here, and what others have copied of them has none either.
-	Elsewhere map[uint64]bool
-
-	Common map[uint64]bool // entries that another index has too, as of session.Entry.Copy: see Common
-
 	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
 	// once the wanted hits are found; 0 for 32 MB.
 	PhraseBytes int
@@ -98,7 +89,6 @@ type Result struct {
 	Counts
 	Sessions []Session    // best first; none with Options.Flat
 	Hits     []*Candidate // best first, with Options.Flat alone
-	Best     []*Candidate // of all, as many as Options.ShowBest shows
 
 	s *search // to read hits later
 }
@@ -109,7 +99,6 @@ type Session struct {
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
 	Reserve  []*Candidate // the next ones, for hits that are not shown after all
-	Best     []*Candidate // of Hits: those that Options.ShowBest adds
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
 	Listed   int          // as of Counts
@@ -157,17 +146,17 @@ func (n *Counts) Looser() int { return n.TotalAny - n.Weak - n.Total }
 func (n *Counts) Folded() int { return n.Total + n.Looser() - n.Listed }
 
 // Count counts the hits, and those that a list with these options shows.
-func Count(ctx context.Context, in Input, opt Options) (Counts, error) {
+func Count(ctx context.Context, in Input, opt Options) (*Result, error) {
 	s := newSearch(ctx, in, opt.counting())
 	if err := s.find(); err != nil {
-		return Counts{}, err
+		return nil, err
 	}
-	return s.counts, s.err()
+	return &Result{s: s, Counts: s.counts}, s.err()
 }
 
 // counting returns the options for a search whose hits are only counted.
 func (o Options) counting() Options {
-	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, ByFile: o.ByFile, Fold: o.Fold, Agreed: o.Agreed}
+	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, ByFile: o.ByFile, Fold: o.Fold}
 }
 
 // Every calls visit for every document with all words of the query, duplicates
@@ -199,6 +188,7 @@ type search struct {
 	filter      *filter.Filter
 	opt         Options
 	eval        evaluator
+	showing     sync.Mutex // of eval, once hits are shown
 	counts      Counts
 	least       Level // level of the hits that are listed; see countAll
 	wordless    bool  // documents without any word or id of the query may be hits
@@ -209,8 +199,6 @@ type search struct {
 	found      candidates
 	duplicates duplicates
 	factors    map[*Candidate]factors // of the candidates that the second stage ranked
-	share      *Share                 // with Options.Part
-	common     *commons               // nil: other indexes have none of the entries
 	readers    readers
 	losses     Losses
 	misses     *Misses
@@ -224,15 +212,6 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 	}
 	if in.Reader.Table().IsChained() && !opt.ByFile {
 		s.findHeads()
-	}
-	if len(in.Elsewhere) > 0 {
-		for i, sum := range in.Reader.Beginnings() {
-			s.files[i].elsewhere = in.Elsewhere[sum.Identity()]
-			s.elsewhere = s.elsewhere || s.files[i].elsewhere
-		}
-	}
-	if len(in.Common) > 0 {
-		s.common = newCommons(in.Common, opt.Agreed.Lost)
 	}
 	return s
 }
@@ -251,13 +230,7 @@ func (s *search) secondStage() error {
 	for c := range s.shown() {
 		top = s.insertBest(top, c, rerankCandidates)
 	}
-	ranked := s.opt.Agreed.ranked(len(top))
-	if s.opt.Part {
-		if s.share = s.shareOf(top, ranked); len(top) == 0 {
-			return s.err()
-		}
-	}
-	return s.rerank(top[:ranked])
+	return s.rerank(top)
 }
 
 // find fills found with the hits, one for each group of duplicates, and counts the hits
@@ -275,11 +248,7 @@ func (s *search) find() error {
 	s.duplicates.settle(func(c *Candidate) Level { return s.eval.evaluate(c.mask, c.partial).level() })
 	for c := range s.found.all() {
 		if !c.counted {
-			c.dropped = c.dropped || s.files[c.file].elsewhere
 			v := s.eval.evaluate(c.mask, c.partial)
-			if v.hit && !c.dropped && s.common.has(c) {
-				c.dropped = s.common.note(s.snapshot, c, v.level())
-			}
 			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
 			if !c.dropped {
 				s.segs[c.segment].marks.add(c.doc, v)
@@ -349,9 +318,6 @@ func (s *search) prepare() error {
 	}
 	for _, seg := range s.segs {
 		seg.copied = seg.PossibleDuplicates()
-		if err := s.keepOthers(seg); err != nil {
-			return err
-		}
 	}
 	if !s.hasIDs(ids) {
 		return nil
@@ -361,35 +327,6 @@ func (s *search) prepare() error {
 		return err
 	}
 	return s.findIDs(ids)
-}
-
-// keepOthers makes all candidates of sessions that another index answers for, and of entries that
-// another one has too, possible duplicates, so that they are not counted before they are dropped
-// or noted.
-func (s *search) keepOthers(seg *segmentState) error {
-	if seg.copied == nil || !seg.prepared || !s.elsewhere && s.common == nil {
-		return nil // without copied all are
-	}
-	seg.copied = slices.Clone(seg.copied)
-	if s.elsewhere {
-		docs, err := docset.OfFiles(seg.Segment, func(file uint32) bool {
-			at := s.fileNumbered(file)
-			return at >= 0 && s.files[at].elsewhere
-		})
-		if err != nil {
-			return err
-		}
-		seg.copied.Or(docs)
-	}
-	if s.common == nil {
-		return nil
-	}
-	for hash := range s.common.copies {
-		if err := seg.copied.Mark(seg.Segment, segment.FieldEntryHash, segment.EntryHashTerm(hash)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *search) scoreAll(window int) error {
@@ -444,8 +381,8 @@ func (s *search) countAll() {
 		}
 	}
 	n.Total, n.Parts, n.Weighty, n.TotalAny = all.hits[LevelWhole], all.hits[LevelParts], all.from(LevelWeighty), all.from(LevelWeak)
-	n.Weak = s.opt.weak(&n)
-	s.least = cmp.Or(s.opt.Agreed.Least, s.opt.LeastOf(&n, s.plan.IsOpen))
+	n.Weak = s.opt.WeakOf(&n)
+	s.least = s.opt.LeastOf(&n, s.plan.IsOpen)
 	for i := range s.files {
 		if listed := s.files[i].from(s.least); listed > 0 {
 			n.Listed += listed
@@ -470,8 +407,8 @@ func (o *Options) LeastOf(n *Counts, open bool) Level {
 	return LevelWeak
 }
 
-// weak returns how many hits are left out because they are weak.
-func (o *Options) weak(n *Counts) int {
+// WeakOf returns how many hits are left out because they are weak.
+func (o *Options) WeakOf(n *Counts) int {
 	if o.Limit < completeList && n.Weighty > 0 {
 		return n.TotalAny - n.Weighty
 	}

@@ -120,7 +120,7 @@ func (s *search) rerank(top []*Candidate) error {
 	if err := r.answers(); err != nil {
 		return err
 	}
-	if s.plan.WantsLatest && len(top) > 0 && !s.opt.Agreed.NotLast {
+	if s.plan.WantsLatest && len(top) > 0 {
 		r.lastWord()
 	}
 	s.factors = make(map[*Candidate]factors, len(top))
@@ -134,9 +134,6 @@ func (s *search) rerank(top []*Candidate) error {
 // hits: who asks how something is now wants the word that replaced the others.
 func (r *reranker) lastWord() {
 	best := slices.MaxFunc(r.top, func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) })
-	if r.share != nil {
-		r.share.Best = best.score
-	}
 	var words []int
 	for i, c := range r.top {
 		if isSaid := r.kinds[i] == session.KindPrompt || r.kinds[i] == session.KindReply; isSaid && c.score > 0 && r.head(c.file) == r.head(best.file) {
@@ -153,9 +150,6 @@ func (r *reranker) lastWord() {
 	})
 	if r.top[last] == best {
 		return
-	}
-	if r.share != nil {
-		r.share.Last = true
 	}
 	gain := best.score / r.top[last].score * 1.01
 	r.all[last].asked *= gain
@@ -244,9 +238,6 @@ func (r *reranker) measure(u *units) error {
 	for i := range order {
 		order[i] = i
 	}
-	if agreed := r.opt.Agreed; agreed.Second {
-		order, budget = order[:min(max(agreed.Read, 0), len(order))], math.MaxInt
-	}
 	for batch := range slices.Chunk(order, rerankBatch) {
 		if budget <= 0 {
 			break
@@ -273,12 +264,8 @@ func (r *reranker) measure(u *units) error {
 		if err != nil {
 			return err
 		}
-		for k, n := range sizes[:len(batch)] {
+		for _, n := range sizes[:len(batch)] {
 			budget -= n
-			if r.share != nil {
-				r.share.Top[batch[k]].Size = n
-				r.share.Read++
-			}
 		}
 		r.trim()
 	}
@@ -399,15 +386,7 @@ func (r *reranker) weighPlaces() {
 	if !r.plan.WantsLatest {
 		return
 	}
-	if agreed := r.opt.Agreed; agreed.Second {
-		for i, n := range agreed.Latest[:min(len(agreed.Latest), len(r.all))] {
-			if 0 < n && n < agreed.LatestOf {
-				r.all[i].asked *= float32(1 + latestGain*float64(n)/float64(agreed.LatestOf-1))
-			}
-		}
-	} else {
-		r.preferLatest(everything, latestGain)
-	}
+	r.preferLatest(everything, latestGain)
 	for _, list := range ofFile {
 		r.preferLatest(list, latestInGain)
 	}
@@ -464,7 +443,7 @@ func (r *Result) Explain(c *Candidate) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial)))), Recency: Rounded(float64(recent)),
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial, s.verdictOf(c)))), Recency: Rounded(float64(recent)),
 		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
 		Session: Rounded(float64(f.session)), Turn: Rounded(float64(f.turn)), Asked: Rounded(float64(f.asked)), Looked: looked,
 	}

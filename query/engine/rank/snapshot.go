@@ -27,14 +27,13 @@ const (
 // snapshot has the files and segments of one generation of the index, with the state
 // of a search for each.
 type snapshot struct {
-	reader    *index.Reader
-	files     []file            // in the order of the summaries: by path
-	heads     []int32           // of each file, the one in which its session goes on; nil: itself
-	parts     map[int32][]int32 // the other files of these
-	fileOf    []int32           // indexes in files, by the number of the file; -1 for none
-	segs      []*segmentState
-	elsewhere bool         // another index answers for some files
-	touched   atomic.Int32 // segments that were read at random since the last trim
+	reader  *index.Reader
+	files   []file            // in the order of the summaries: by path
+	heads   []int32           // of each file, the one in which its session goes on; nil: itself
+	parts   map[int32][]int32 // the other files of these
+	fileOf  []int32           // indexes in files, by the number of the file; -1 for none
+	segs    []*segmentState
+	touched atomic.Int32 // segments that were read at random since the last trim
 }
 
 // file is the state of a session file in a search.
@@ -47,8 +46,6 @@ type file struct {
 	fileCount
 	ids     uint64 // words that begin its session id
 	recency float32
-
-	elsewhere bool // another index answers for it
 
 	loading sync.Mutex      // of outline and tree
 	outline *record.Outline // nil until it is needed

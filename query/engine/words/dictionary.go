@@ -20,8 +20,7 @@ type dictionary struct {
 	segments  []*segment.Segment
 	documents float64
 	terms     map[string]*term
-	shared    *Statistics  // of all indexes that answer together; nil: this one answers alone
-	elsewhere []docset.Set // by segment: documents that do not count; nil: all do
+	shared    *Statistics // of all indexes that answer together; nil: this one answers alone
 }
 
 func newDictionary(r *index.Reader, shared *Statistics) *dictionary {
@@ -36,26 +35,6 @@ func newDictionary(r *index.Reader, shared *Statistics) *dictionary {
 // more than there are unless others claim so.
 func (d *dictionary) idf(df int) float64 {
 	return math.Log(1 + (max(0, d.documents-float64(df))+0.5)/(float64(df)+0.5))
-}
-
-// counted returns the number of documents with postings that count.
-func (d *dictionary) counted(number int, seg *segment.Segment, at segment.PostingsOffset) (int, error) {
-	if d.elsewhere == nil {
-		return seg.CountAt(at)
-	}
-	docs := docset.New(seg.Len())
-	err := seg.Mark(at, docs)
-	docs.Remove(d.elsewhere[number])
-	return docs.Count(), err
-}
-
-// without returns how many of some documents of a segment count.
-func (d *dictionary) without(number int, docs docset.Set) int64 {
-	if d.elsewhere != nil {
-		docs = slices.Clone(docs)
-		docs.Remove(d.elsewhere[number])
-	}
-	return int64(docs.Count())
 }
 
 // df returns the number of live documents that contain a term.
@@ -108,7 +87,7 @@ func (n *termCount) countIn(number int, seg *segment.Segment) error {
 		if err != nil {
 			return err
 		}
-		count, err := n.counted(number, seg, at)
+		count, err := seg.CountAt(at)
 		if err != nil {
 			return err
 		}

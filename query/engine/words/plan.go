@@ -276,7 +276,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 			docs, err = docset.Live(seg)
 		}
 		p.All[number] = docs
-		p.allCount.Add(d.without(number, docs))
+		p.allCount.Add(int64(docs.Count()))
 		return err
 	case len(p.Parts) > 0:
 		mark := d.marker(number, seg)
@@ -284,7 +284,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 		if err != nil {
 			return err
 		}
-		p.allCount.Add(d.without(number, docs))
+		p.allCount.Add(int64(docs.Count()))
 		if len(p.Wholes) > 0 {
 			wholes, err := docset.Conjunction(seg.Len(), len(p.Wholes), docset.OneSpelling(p.Wholes), mark)
 			if err != nil {
@@ -292,7 +292,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 			}
 			docs.And(wholes)
 		}
-		p.wholeCount.Add(d.without(number, docs))
+		p.wholeCount.Add(int64(docs.Count()))
 		p.Whole[number] = docs
 		return seg.KeepAdjacent(docs, p.pairs)
 	}
@@ -381,7 +381,7 @@ func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
 	if length >= minFuzzyTwo {
 		edits = 2
 	}
-	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared, nil}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
 		return "", err

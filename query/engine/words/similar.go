@@ -155,7 +155,7 @@ func (p *ResolvedQuery) Near(x *Expr) (map[string]int, error) {
 	if w == nil || w.Match != syntax.Literal || w.Find != nil {
 		return nil, nil
 	}
-	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, nil, nil}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, nil}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	length := utf8.RuneCountInString(w.Term)
 	for edits := 1; edits == 1 && length >= minPrefix || edits == 2 && length >= minFuzzyTwo; edits++ {

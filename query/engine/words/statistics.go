@@ -3,8 +3,6 @@ package words
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,54 +15,32 @@ import (
 	"pigrep/query/engine/syntax"
 )
 
-// Statistics are what Resolve needs to know of an index. The sum of several indexes gives the
-// words of a query the same terms and weights in each of them, so that scores are comparable.
-// They come from other machines: decoding bounds them.
+// Statistics are what Resolve needs to know of an index. With the sum of several indexes, the words
+// of a query have the same terms and weights in an excerpt as in all of them.
 type Statistics struct {
-	Documents int                 `json:"documents"`
-	Tokens    int                 `json:"tokens"`
-	Newest    time.Time           `json:"newest,omitzero"`     // entry
-	Terms     map[string]int      `json:"terms,omitempty"`     // documents with each term that the query may match
-	Compounds map[string]Compound `json:"compounds,omitempty"` // by ResolvedWord.key
-	Cut       bool                `json:"cut,omitempty"`       // a typed prefix begins more terms than there are in Terms
-	More      bool                `json:"more,omitempty"`      // there are hits that no index which is asked has
+	Documents int
+	Tokens    int
+	Newest    time.Time           // entry
+	Terms     map[string]int      // documents with each term that the query may match
+	Compounds map[string]Compound // by ResolvedWord.key
+	Cut       bool                // a typed prefix begins more terms than there are in Terms
+	More      bool                // there are hits that no index which is asked has
 }
 
 // Compound says how many documents have all parts of a word, and how many of them may have
 // them together.
 type Compound struct {
-	All   int `json:"all"`
-	Whole int `json:"whole"`
+	All   int
+	Whole int
 }
 
 // Limits of Statistics.
 const (
-	maxShared   = 1 << 17 // terms
 	maxCounts   = 1 << 40 // documents, tokens
 	listedTerms = 256     // longer and similar words of a word: many times as many as it gets
 	listedTyped = 4 * maxTyped
 	maxListed   = 2 * maxSearched // as maxSearched; of these, other indexes may have some
 )
-
-// UnmarshalJSON decodes Statistics of another machine.
-func (s *Statistics) UnmarshalJSON(data []byte) error {
-	type plain Statistics
-	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
-		return err
-	}
-	if n := max(len(s.Terms), len(s.Compounds)); n > maxShared {
-		return fmt.Errorf("statistics of %d terms: %d is the limit", n, maxShared)
-	}
-	s.Documents, s.Tokens = min(max(s.Documents, 0), maxCounts), min(max(s.Tokens, 0), maxCounts)
-	count := func(n int) int { return min(max(n, 0), s.Documents) }
-	for t, n := range s.Terms {
-		s.Terms[t] = count(n)
-	}
-	for word, n := range s.Compounds {
-		s.Compounds[word] = Compound{count(n.All), count(n.Whole)}
-	}
-	return nil
-}
 
 // Add adds the statistics of another index.
 func (s *Statistics) Add(o *Statistics) {
@@ -86,42 +62,22 @@ func (s *Statistics) Add(o *Statistics) {
 	}
 }
 
-// newStatistics returns those of an index without any term, but for the sessions that another
-// index answers for, whose documents it removes from the dictionary.
-func (d *dictionary) newStatistics(r *index.Reader, elsewhere map[uint64]bool) (*Statistics, error) {
+// newStatistics returns the Statistics of an index without any term.
+func newStatistics(r *index.Reader) *Statistics {
 	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
-	left := make(map[uint32]bool)
-	for i, sum := range r.Beginnings() {
-		switch {
-		case len(elsewhere) > 0 && elsewhere[sum.Identity()]:
-			whole := r.Summary(i)
-			s.Documents -= whole.Documents
-			s.Tokens -= int(whole.Tokens)
-			left[sum.File] = true
-		case sum.Newest.After(s.Newest):
+	for _, sum := range r.Beginnings() {
+		if sum.Newest.After(s.Newest) {
 			s.Newest = sum.Newest
 		}
 	}
-	for _, seg := range d.segments {
-		if len(left) == 0 {
-			break
-		}
-		docs, err := docset.OfFiles(seg, func(file uint32) bool { return left[file] })
-		if err != nil {
-			return nil, err
-		}
-		d.elsewhere = append(d.elsewhere, docs)
-	}
-	return s, nil
+	return s
 }
 
 // Frequencies returns the Statistics of an index for some terms alone.
-func Frequencies(r *index.Reader, terms []string, elsewhere map[uint64]bool) (*Statistics, error) {
+func Frequencies(r *index.Reader, terms []string) (*Statistics, error) {
 	d := newDictionary(r, nil)
-	s, err := d.newStatistics(r, elsewhere)
-	if err == nil {
-		err = d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
-	}
+	s := newStatistics(r)
+	err := d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
 	for t, known := range d.terms {
 		s.add(Expansion{Term: t, DF: known.df})
 	}
@@ -130,14 +86,10 @@ func Frequencies(r *index.Reader, terms []string, elsewhere map[uint64]bool) (*S
 
 // Count returns the Statistics of an index for a query. What is looked up depends on what other
 // indexes have: Count lists all that Resolve looks up if they have nothing, and if they have
-// anything. For that, a word that is rare in all of them must be rare in this one. Sessions that
-// another index answers for, by their identities, do not count.
-func Count(ctx context.Context, r *index.Reader, q *Query, elsewhere map[uint64]bool) (*Statistics, error) {
+// anything. For that, a word that is rare in all of them must be rare in this one.
+func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) {
 	x := newResolver(r, q, nil)
-	s, err := x.newStatistics(r, elsewhere)
-	if err != nil {
-		return nil, err
-	}
+	s := newStatistics(r)
 	if err := x.lookUp(ctx); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,6 @@
 package words
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -85,19 +81,11 @@ func TestSharedStatisticsGiveThePlanOfOneIndex(t *testing.T) {
 		}
 		var sum Statistics
 		for _, part := range shelf.parts {
-			s, err := Count(t.Context(), part.Reader, q, nil)
+			s, err := Count(t.Context(), part.Reader, q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var sent Statistics
-			if err := json.Unmarshal(data, &sent); err != nil {
-				t.Fatal(err)
-			}
-			sum.Add(&sent)
+			sum.Add(s)
 		}
 		for i, part := range shelf.parts {
 			got, err := Resolve(t.Context(), part.Reader, q, &sum)
@@ -109,50 +97,4 @@ func TestSharedStatisticsGiveThePlanOfOneIndex(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Statistics of another machine are bounded, whatever they say.
-func TestHostileStatistics(t *testing.T) {
-	l := stories.New(t, stories.Story{Name: "a", Entries: []stories.Turn{stories.Prompt("connection token login"), stories.Reply("get the user name")}})
-	many := `{"documents":5,"terms":{"a":1` + strings.Repeat(`,"b%d":1`, maxShared) + `}}`
-	numbers := make([]any, maxShared)
-	for i := range numbers {
-		numbers[i] = i
-	}
-	for _, text := range []string{
-		`{"documents":-5,"tokens":-7,"terms":{"token":-3},"compounds":{"getUserName":{"all":-1,"whole":9}}}`,
-		`{"documents":9223372036854775807,"tokens":9223372036854775807,"terms":{"token":9223372036854775807,"login":1,"":7}}`,
-		`{"documents":1,"terms":{"token":1000000},"newest":"9999-12-31T23:59:59Z"}`,
-		`{"documents":0,"terms":null,"compounds":null}`, `{}`, `null`,
-		`{"documents":1e400}`, `{"terms":{"a":"b"}}`, `{"terms":[1]}`, `[]`, `"x"`, `{"documents":NaN}`, `{"newest":"yesterday"}`,
-		fmt.Sprintf(many, numbers...),
-	} {
-		var s Statistics
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			continue // it is told, not used
-		}
-		var sum Statistics
-		for range 3 {
-			sum.Add(&s)
-		}
-		for _, query := range []string{"token", "tok*", "tokne", "getUserName", "conection~2", `"user name"`, "logintoken"} {
-			q, err := Compile(query, filter.Env{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := Resolve(t.Context(), l.Reader, q, &sum)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, n := range append([]float64{p.Weight, p.Length, p.Words[0].AllIDF, p.Words[0].WholeIDF}, p.Words[0].PartIDF...) {
-				if math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-					t.Errorf("%.60s: %s has the weight %v", text, query, n)
-				}
-			}
-		}
-	}
-	var s Statistics
-	if err := json.Unmarshal(fmt.Appendf(nil, many, numbers...), &s); err == nil {
-		t.Error("any number of terms is taken")
-	}
 }

@@ -35,30 +35,7 @@ func (x *Snapshot) Answer(ctx context.Context, kind string, request any) (any, e
 	if x.Asking != nil {
 		return x.Asking.Answer(ctx, kind, request)
 	}
-	if req, ok := request.(*remote.PrepareRequest); ok {
-		return x.prepare(ctx, req)
-	}
 	return remote.Kinds[kind].FromIndex(ctx, x.Reader, x.Agents, x.Source(), request)
-}
-
-// prepare answers what it takes to answer a request together with others.
-func (x *Snapshot) prepare(ctx context.Context, req *remote.PrepareRequest) (*remote.Prepared, error) {
-	p := &remote.Prepared{Number: x.Number}
-	if p.Number == 0 || p.Number != req.Known {
-		p.Sessions = search.Identities(x.Reader)
-	}
-	var found *words.Statistics
-	var err error
-	switch {
-	case req.Search != nil:
-		found, err = search.Statistics(ctx, x.Reader, *req.Search)
-	case req.Fix != nil:
-		found, err = fix.Statistics(x.Reader, *req.Fix)
-	}
-	if found != nil {
-		p.Statistics = *found
-	}
-	return p, err
 }
 
 // Grep implements remote.Answers.
@@ -188,59 +165,19 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 	case *fix.Request:
 		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
 		o.within(&req.Spec, &req.Env)
-	case *similar.Comparison:
-		o.search(&req.Request)
-	case *remote.PrepareRequest:
-		return o.prepare(ctx, req)
+	case *similar.Request:
+		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+		o.within(&req.Spec, &req.Env)
 	}
 	return o.open(ctx, func(x *Snapshot) (any, error) {
 		answer, err := x.Answer(ctx, kind, request)
 		if err != nil {
 			return answer, err
 		}
-		switch answer := answer.(type) {
-		case *[]sessions.Facet:
-			*answer = append(*answer, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
-		case *similar.Compared:
-			complete(answer.Found, x)
+		if values, ok := answer.(*[]sessions.Facet); ok {
+			*values = append(*values, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
 		}
 		return answer, nil
-	})
-}
-
-// prepare answers the searches of a request, too.
-func (o *Opening) prepare(ctx context.Context, req *remote.PrepareRequest) (any, error) {
-	if req.Search != nil {
-		one := *req.Search // others are asked with it too
-		req.Search = &one
-		o.within(&req.Search.Spec, &req.Search.Env)
-	}
-	if req.Fix != nil {
-		one := *req.Fix
-		req.Fix = &one
-		o.within(&req.Fix.Spec, &req.Fix.Env)
-	}
-	if req.Found != nil {
-		o.search(req.Found)
-	}
-	if req.Listed != nil {
-		o.list(req.Listed)
-	}
-	return o.open(ctx, func(x *Snapshot) (any, error) {
-		p, err := x.prepare(ctx, req)
-		if err == nil && req.Found != nil {
-			req.Found.Shared = cmp.Or(req.Found.Shared, &p.Statistics)
-			if p.Found, err = remote.Search.Ask(ctx, x, *req.Found); err == nil {
-				complete(p.Found, x)
-			}
-		}
-		if err == nil && req.Listed != nil {
-			req.Listed.Shared = cmp.Or(req.Listed.Shared, &p.Statistics)
-			if p.Listed, err = remote.Sessions.Ask(ctx, x, *req.Listed); err == nil {
-				complete(p.Listed, x)
-			}
-		}
-		return p, err
 	})
 }
 

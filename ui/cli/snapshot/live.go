@@ -185,19 +185,6 @@ func (x *Live) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// Last is Snapshot for a question that belongs to the one before: the files are not compared with
-// the index again.
-func (x *Live) Last(ctx context.Context) (*Snapshot, error) {
-	x.mu.Lock()
-	if x.newest != nil && x.found != nil {
-		defer x.mu.Unlock()
-		x.newest.uses++
-		return x.snapshotOf(x.newest, x.found, indexer.Behind(x.found, x.newest.Table())), nil
-	}
-	x.mu.Unlock()
-	return x.Snapshot(ctx)
-}
-
 func (x *Live) discover() *indexer.Found {
 	return indexer.Discover(x.options.Adapter, x.options.Roots, x.options.Archive)
 }

@@ -1,0 +1,65 @@
+package search
+
+import (
+	"slices"
+
+	"pigrep/index"
+	"pigrep/query/engine/rank"
+)
+
+// Among is what a request says if several indexes answer it, each on its own.
+type Among struct {
+	Together bool     `json:",omitempty"` // the answer has what it takes to join it with others
+	Without  []uint64 `json:",omitempty"` // sessions that another index answers for, as of session.Summary.Identity; only of what counts by something
+}
+
+// IsWithout reports whether another index answers for a session.
+func (a *Among) IsWithout(identity uint64) bool {
+	return len(a.Without) > 0 && slices.Contains(a.Without, identity)
+}
+
+// A Tally is what a response says beside its hits with Request.Together.
+type Tally struct {
+	Counts   Counts
+	Open     bool      `json:",omitempty"` // the query is an open question
+	Unknown  []string  `json:",omitempty"` // warnings that hold only if no index has a hit
+	Sessions []Counted `json:",omitempty"` // with hits, but for those without an id
+
+	Hits   []rank.Place `json:",omitempty"` // the places of the hits of the response
+	Listed []rank.Place `json:",omitempty"` // and of its sessions: Copy is as of session.Summary.Identity
+}
+
+// Counted has the hits of a session by their levels, the worst first.
+type Counted struct {
+	ID   uint64               `json:"i"` // as of session.Summary.Identity
+	Hits [rank.LevelWhole]int `json:"n"`
+}
+
+// Held says that an index has a session, and how much of it.
+type Held struct {
+	ID   uint64 `json:"i"` // as of session.Summary.Identity
+	Size int64  `json:"n"`
+}
+
+// HeldBy returns the sessions of an index that have an id.
+func HeldBy(r *index.Reader) (list []Held) {
+	for i, s := range r.Beginnings() {
+		if id := s.Identity(); id != 0 && !s.Notes {
+			list = append(list, Held{id, r.Table().Checkpoint(i).Length})
+		}
+	}
+	return list
+}
+
+func newTally(r *index.Reader, found *rank.Result, bySession bool) *Tally {
+	t := &Tally{Counts: found.Counts, Open: found.IsOpen()}
+	if !bySession {
+		return t
+	}
+	for i, of := range r.Beginnings() {
+		if hits := found.HitsOf(i); hits != (Counted{}).Hits && of.ID != "" {
+			t.Sessions = append(t.Sessions, Counted{of.Identity(), hits})
+		}
+	}
+	return t
+}
