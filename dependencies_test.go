@@ -82,3 +82,14 @@ func goCommand(t *testing.T, args ...string) string {
 	}
 	return string(out)
 }
+
+// `make try` uses what `go install .` compiled: it gives only the linker flags, and no environment.
+func TestMakeTryCompilesNothingAgain(t *testing.T) {
+	data, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^build:\n\tgo build -ldflags="[^"]*" -o pigrep \.\n\ntry: build$`).Match(data) {
+		t.Error("the rules build and try have other flags than go install, or are others")
+	}
+}

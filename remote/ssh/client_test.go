@@ -113,7 +113,11 @@ var behaviours = map[string]func(in *bufio.Reader){
 			time.Sleep(short / 10)
 		}
 	},
-	"deaf": func(*bufio.Reader) { greet(Protocol, 7); select {} },
+	"deaf": func(*bufio.Reader) { // never reads; with select{} alone Go would call it a deadlock
+		for greet(Protocol, 7); ; {
+			time.Sleep(time.Hour)
+		}
+	},
 	"refusing": func(in *bufio.Reader) {
 		greet(Protocol, 7)
 		for {
