@@ -53,7 +53,7 @@ func (p *scribeParser) Parse(line adapter.Line, emit func(*session.Entry)) []ada
 		p.state.Header = session.Header{Version: 1}
 		return nil
 	}
-	emit(&session.Entry{ID: string(p.agent), Parts: []session.Part{{Kind: session.KindReply, Text: line.Data}}})
+	emit(&session.Entry{Identity: session.Identity{ID: string(p.agent)}, Parts: []session.Part{{Kind: session.KindReply, Text: line.Data}}})
 	return nil
 }
 

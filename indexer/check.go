@@ -241,7 +241,7 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	lines.marks.write(want)
 	want.TailBytes = rec.TailBytes
 	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode
-	want.SetText(rec.Text())
+	want.SetBits(rec.Bits())
 	if end := adapter.EndOf(&rec.Checkpoint); end != nil {
 		want.AddProblem(session.Problem{Line: want.Lines + 1, Offset: want.Checkpoint.Offset, Reason: end.Error()})
 	}

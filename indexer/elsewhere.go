@@ -56,7 +56,7 @@ func (x *Elsewhere) Add(ctx context.Context, s session.Summary, text io.ReaderAt
 func (x *Elsewhere) read(ctx context.Context, s session.Summary, number uint32, text io.ReaderAt, batch *index.Batch) (*session.Record, error) {
 	rec := &session.Record{Facts: &session.Facts{}}
 	rec.Path, rec.Agent, rec.Notes, rec.File = s.Path, s.Agent, s.Notes, number
-	rec.Checkpoint = session.Checkpoint{Size: s.Size, Length: s.Size, Mtime: s.Mtime}
+	rec.Checkpoint = session.Checkpoint{Stat: session.Stat{Size: s.Size, Mtime: s.Mtime}, Extent: session.Extent{Length: s.Size}}
 	r := newLines(x.adapter, rec)
 	r.add = func(d *segment.Document) int { return batch.Add(d) }
 	r.remove = func(offset int64) { batch.DeleteEntry(number, offset) }

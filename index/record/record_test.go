@@ -40,7 +40,7 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 			fill(rnd, v.Field(i))
 		}
 		if c, ok := v.Addr().Interface().(*session.Checkpoint); ok {
-			c.SetText(c.Text()) // some flags exclude each other
+			c.SetBits(c.Bits()) // some flags exclude each other
 		}
 	case reflect.Slice:
 		n := 1 + rnd.IntN(4)
@@ -273,12 +273,11 @@ func realisticTable(n int) []byte {
 	prompt := string(bytes.Repeat([]byte("please fix it "), 17))
 	for i := range n {
 		s := session.Summary{
-			File: uint32(i + 1),
-			Path: fmt.Sprintf("/home/user/.pi/agent/sessions/--home-user-src-app--/2026-01-02T03-04-05-678Z_01a1f7de-0000-7000-8000-%012x.jsonl", i),
-			Checkpoint: session.Checkpoint{Offset: 123456, Lines: 321, Size: 12345, Length: 123456, Packed: true, Spoilt: true, Mtime: at.UnixNano(), Ctime: at.UnixNano(),
-				Inode: 1234567 + uint64(i)},
-			Header: session.Header{ID: fmt.Sprintf("01a1f7de-0000-7000-8000-%012x", i), CWD: "/home/user/src/app", Version: 3, Timestamp: at},
-			Name:   "a name", FirstPrompt: prompt, Subject: "a subject", LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
+			File:       uint32(i + 1),
+			Path:       fmt.Sprintf("/home/user/.pi/agent/sessions/--home-user-src-app--/2026-01-02T03-04-05-678Z_01a1f7de-0000-7000-8000-%012x.jsonl", i),
+			Checkpoint: session.Checkpoint{Offset: 123456, Lines: 321, Stat: session.Stat{Size: 12345, Mtime: at.UnixNano(), Ctime: at.UnixNano(), Inode: 1234567 + uint64(i)}, Extent: session.Extent{Length: 123456, Packed: true, Spoilt: true}},
+			Header:     session.Header{ID: fmt.Sprintf("01a1f7de-0000-7000-8000-%012x", i), CWD: "/home/user/src/app", Version: 3, Timestamp: at},
+			Name:       "a name", FirstPrompt: prompt, Subject: "a subject", LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
 		}
 		list = append(list, &s)
 	}

@@ -109,10 +109,10 @@ func (c *coder) summary(s *session.Summary) {
 	fixed(c, &p.Ctime)
 	natural(c, &p.Inode)
 	number(c, &p.Lines)
-	text := p.Text()
+	text := p.Bits()
 	natural(c, &text)
 	if !c.writes {
-		p.SetText(text)
+		p.SetBits(text)
 	}
 	number(c, &p.TailBytes, &p.Within, &p.LongestLine, &p.ShortestLeft)
 	number(c, &p.Revision)

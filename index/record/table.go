@@ -81,10 +81,11 @@ func (t *Table) Path(i int) string {
 func (t *Table) Checkpoint(i int) session.Checkpoint {
 	at := func(k int) int64 { return int64(t.number(i, stampPoint+8*k)) }
 	c := session.Checkpoint{
-		Offset: at(0), Lines: int(at(1)), Within: at(2), Size: at(3), Mtime: at(4), Ctime: at(5), Inode: uint64(at(6)),
-		TailBytes: at(7), LongestLine: at(8), ShortestLeft: at(9), Revision: t.reader(i).Revision,
+		Offset: at(0), Lines: int(at(1)), Within: at(2), Revision: t.reader(i).Revision,
+		Stat:   session.Stat{Size: at(3), Mtime: at(4), Ctime: at(5), Inode: uint64(at(6))},
+		Extent: session.Extent{TailBytes: at(7)}, Lengths: session.Lengths{LongestLine: at(8), ShortestLeft: at(9)},
 	}
-	c.SetText(uint64(at(10)))
+	c.SetBits(uint64(at(10)))
 	return c
 }
 
@@ -252,7 +253,7 @@ func appendStamp(b []byte, s *session.Summary, end, reader int) []byte {
 	c := &s.Checkpoint
 	for _, v := range [...]int64{
 		c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft,
-		int64(c.Text()), int64(reader),
+		int64(c.Bits()), int64(reader),
 	} {
 		b = le.AppendUint64(b, uint64(v))
 	}

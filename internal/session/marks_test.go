@@ -26,7 +26,7 @@ func TestMarksOfAnAddition(t *testing.T) {
 				r.Known = &session.Known{Entries: len(r.Nodes), Active: active, InContext: context}
 			}
 			e := &session.Entry{
-				Type: session.TypeMessage, Role: session.RoleUser, ID: fmt.Sprint("e", i), ParentID: tip, HasParent: true, Offset: int64(i), FirstKeptIndex: -1,
+				Identity: session.Identity{Type: session.TypeMessage, Role: session.RoleUser, ID: fmt.Sprint("e", i), Offset: int64(i)}, Position: session.Position{ParentID: tip, HasParent: true, FirstKeptIndex: -1},
 			}
 			if r.Memo != nil || rng.IntN(4) == 0 {
 				switch rng.IntN(9) {

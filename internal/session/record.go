@@ -10,35 +10,47 @@ import (
 	"time"
 )
 
-// Checkpoint says how far a file is indexed, and what its stat was at that time.
+// Checkpoint says how far a file is indexed, and what it was like at that time.
 // Record.Blocks and Partial prove that the indexed bytes are unchanged.
 type Checkpoint struct {
-	Offset int64 // end of the last complete line that is indexed, or within a line that is too long
-	Lines  int   // complete lines before Offset
-	Within int64 // bytes before Offset of the line that is too long; 0 if there is none
+	Offset   int64 // end of the last complete line that is indexed, or within a line that is too long
+	Lines    int   // complete lines before Offset
+	Within   int64 // bytes before Offset of the line that is too long; 0 if there is none
+	Revision int   // of the agent's parser that read the file: see adapter.Agent
 
-	Size  int64 // of the file, as it is stored, when it was last compared
+	Stat
+	Extent
+	Lengths
+}
+
+// Stat is how a file looked when it was last compared.
+type Stat struct {
+	Size  int64 // as it is stored
 	Mtime int64 // nanoseconds
 	Ctime int64 // nanoseconds, 0 if the system has none
 	Inode uint64
+}
 
-	Length  int64 // of the text that was read then: Size, unless the file is compressed
-	Packed  bool  // the name of the file had the suffix of a compression
-	Damaged bool  // the compressed file was damaged: text after Length is missing
-	Kept    bool  // the file was gone, and this is a copy of it: see package keep
-	LeftOut bool  // text after Length was left out: it is longer than max-session
-	Spoilt  bool  // the file was damaged since, and its text up to Length is that of before
-
+// Extent is which text of a file was read, and from what. Damaged, LeftOut and Spoilt exclude each
+// other.
+type Extent struct {
+	Length    int64 // of the text: Size, unless the file is compressed
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
+	Packed    bool  // the name of the file had the suffix of a compression
+	Damaged   bool  // the compressed file was damaged: text after Length is missing
+	Kept      bool  // the file was gone, and this is a copy of it: see package keep
+	LeftOut   bool  // text after Length was left out: it is longer than max-session
+	Spoilt    bool  // the file was damaged since, and its text up to Length is that of before
+}
 
-	Revision int // of the agent's parser that read the file: see adapter.Agent
-
+// Lengths are what tells whether other limits on the length of a line leave out other lines.
+type Lengths struct {
 	LongestLine  int64 // bytes of the longest line that was read
 	ShortestLeft int64 // bytes of the shortest complete line that was left out as too long; 0 if there is none
 }
 
 // NoteLine records the length of a complete line, or of an unterminated last one.
-func (c *Checkpoint) NoteLine(length int64, tooLong bool) {
+func (c *Lengths) NoteLine(length int64, tooLong bool) {
 	switch {
 	case !tooLong:
 		c.LongestLine = max(c.LongestLine, length)
@@ -65,10 +77,10 @@ func (c *Checkpoint) Fits(line, text int64) bool {
 	return c.LongestLine <= line && (c.ShortestLeft == 0 || c.ShortestLeft > line) && (c.Within == 0 || c.Within > line)
 }
 
-// Text is the length of the text with the flags of the checkpoint, as it is stored.
-func (c *Checkpoint) Text() uint64 {
-	n := uint64(c.Length) << 4
-	for i, flag := range []bool{c.Packed, c.Damaged || c.Spoilt, c.LeftOut || c.Spoilt, c.Kept} {
+// Bits returns the length of the text and the flags as one number, as they are stored.
+func (x *Extent) Bits() uint64 {
+	n := uint64(x.Length) << 4
+	for i, flag := range []bool{x.Packed, x.Damaged || x.Spoilt, x.LeftOut || x.Spoilt, x.Kept} {
 		if flag {
 			n |= 1 << i
 		}
@@ -76,10 +88,10 @@ func (c *Checkpoint) Text() uint64 {
 	return n
 }
 
-// SetText reverses Text.
-func (c *Checkpoint) SetText(n uint64) {
-	c.Length, c.Packed, c.Kept = int64(n>>4), n&1 != 0, n&8 != 0
-	c.Damaged, c.LeftOut, c.Spoilt = n&6 == 2, n&6 == 4, n&6 == 6
+// SetBits reverses Bits.
+func (x *Extent) SetBits(n uint64) {
+	x.Length, x.Packed, x.Kept = int64(n>>4), n&1 != 0, n&8 != 0
+	x.Damaged, x.LeftOut, x.Spoilt = n&6 == 2, n&6 == 4, n&6 == 6
 }
 
 // Summary describes a file without its tree: enough to filter and list sessions,

@@ -139,19 +139,34 @@ func (e *Entry) OriginOf(p *Part) Origin {
 
 // Entry is one JSON object of a session file other than its header.
 //
+// An entry is read again alone, from its own bytes and the Header. So Identity, Said, Named and
+// Parts must depend on nothing else, but for Line, and a Timestamp that is taken from the entry
+// before. Position, Repetition, Context and Facts may also depend on earlier lines.
+//
 // The strings and slices of an Entry from a parser, Parts included, are valid
 // only until the parser continues; copy what you keep.
-//
-// An entry is read again alone, from its own bytes and the Header. So Type, Role, ID, Copy
-// and Parts must depend on nothing else. The fields from ParentID to HasParent, those from
-// Message to Context, and all of Facts may also depend on earlier lines.
 type Entry struct {
+	Identity
+	Position
+	Said
+	Named
+	Repetition
+
+	// Context is what holds at this entry. An assistant message that names no model has that
+	// of its context; its working directory and branch are those of the context, if there are
+	// any. The parser sets it on every entry, or on none.
+	Context Context
+
+	Parts []Part
+	Facts *EntryFacts // nil unless requested from the parser, or if there are none
+}
+
+// Identity says what an entry is, and where. Every entry has a Type, an ID, an Offset, a Length
+// and a Line.
+type Identity struct {
 	Type string // TypeMessage, TypeCompaction, …, or as written
 	Role string // of a message entry: RoleUser, RoleAssistant, …, or as written
-
-	ID        string // "@<byte offset>" if the file has none
-	ParentID  string // "" if absent or null
-	HasParent bool   // the entry has a parentId key, null included
+	ID   string // "@<byte offset>" if the file has none
 
 	Timestamp time.Time // of the entry, message, previous entry or header, in this order; zero if none has one
 
@@ -164,24 +179,40 @@ type Entry struct {
 	// the same content, ignoring ids and parents. 0 if the entry has no own
 	// timestamp, and so no copies.
 	Copy uint64
+}
 
-	IsError    bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code
-	Provider   string // assistant messages, model_change, usage
-	Model      string
-	Tool       string // toolResult: the tool's name
-	ToolCallID string // toolResult: the call it answers
-	CustomType string
-	Images     []Image // in order, without their data
+// Position is the place of an entry in the conversation.
+type Position struct {
+	ParentID  string // "" if absent or null
+	HasParent bool   // the entry has a parentId key, null included
 
-	TargetID string // label, leaf, context_edit: the entry it is about
-	Label    string // label entries; "" clears
-	Name     string // session_info entries; "" clears
-
-	MessageTime time.Time // the message's own timestamp, zero if absent
-	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
+	Message string // the id of the message that it is a piece of, if its agent writes messages in pieces, an entry each; "" for a whole one
+	Side    string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
+	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
+	Apart   bool   // it is no part of the tree: state that its agent repeats anywhere in the file
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
+}
+
+// Said is what an entry says of its content beside Parts.
+type Said struct {
+	IsError     bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code
+	Provider    string // assistant messages, model_change, usage
+	Model       string // the same
+	Tool        string // toolResult: the tool's name
+	ToolCallID  string // toolResult: the call it answers
+	CustomType  string
+	Images      []Image   // in order, without their data
+	MessageTime time.Time // the message's own timestamp, zero if absent
+	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
+}
+
+// Named is what an entry calls another one, or the session.
+type Named struct {
+	TargetID string // label, leaf, context_edit: the entry it is about
+	Label    string // label entries; "" clears
+	Name     string // session_info entries; "" clears
 
 	// Of a session_info entry. NameRank is how much a name counts: of those with the highest
 	// rank, the last one names the session. An empty one clears names of its rank and below.
@@ -189,27 +220,17 @@ type Entry struct {
 	// comes later: old versions of some agents wrote names into the files of other sessions.
 	NameRank uint8
 
-	// Its place in the conversation.
-	Message string // the id of the message that it is a piece of, if its agent writes messages in pieces, an entry each; "" for a whole one
-	Side    string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
-	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
-	Apart   bool   // it is no part of the tree: state that its agent repeats anywhere in the file
-	About   string // in Notes: the id of the session that it is about
+	About string // in Notes: the id of the session that it is about
+}
 
-	// Text that stands twice in a file. What repeats other text has no documents, does not
-	// count and is not shown; its node stays, hidden. There are three ways to say it:
+// Repetition says which text stands twice in a file. What repeats other text has no documents,
+// does not count and is not shown; its node stays, hidden. There are three ways to say it: Once,
+// Repeats, and Shadows of Pending entries.
+type Repetition struct {
 	Once    bool    // its agent writes an entry once: if an earlier one has the same ID, this one repeats it
 	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone
 	Shadows []int64 // offsets of earlier Pending entries that repeat this one: they are hidden from now on
 	Pending bool    // a later entry may say Shadows of it; a pending entry has no facts
-
-	// Context is what holds at this entry. An assistant message that names no model has that
-	// of its context; its working directory and branch are those of the context, if there are
-	// any. The parser sets it on every entry, or on none.
-	Context Context
-
-	Parts []Part
-	Facts *EntryFacts // nil unless requested from the parser, or if there are none
 }
 
 // Part is one searchable piece of an entry.

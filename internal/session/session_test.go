@@ -23,7 +23,7 @@ func record(version int, lines ...string) *session.Record {
 		if kind == "" {
 			kind = "message"
 		}
-		e := session.Entry{Type: kind, ID: id, ParentID: parent, HasParent: parent != "-", Offset: int64(i * 100), FirstKeptIndex: -1}
+		e := session.Entry{Identity: session.Identity{Type: kind, ID: id, Offset: int64(i * 100)}, Position: session.Position{ParentID: parent, HasParent: parent != "-", FirstKeptIndex: -1}}
 		switch kind {
 		case "compaction":
 			e.FirstKeptID = target
@@ -93,7 +93,7 @@ func TestTreeOfAnyParents(t *testing.T) {
 		r.Version = 3
 		n := 1 + rng.IntN(12)
 		for i := range n {
-			e := session.Entry{Type: []string{"message", "compaction", "label"}[rng.IntN(3)], ID: fmt.Sprint(rng.IntN(n)), FirstKeptIndex: -1}
+			e := session.Entry{Identity: session.Identity{Type: []string{"message", "compaction", "label"}[rng.IntN(3)], ID: fmt.Sprint(rng.IntN(n))}, Position: session.Position{FirstKeptIndex: -1}}
 			e.ParentID, e.FirstKeptID, e.HasParent = fmt.Sprint(rng.IntN(n+1)), fmt.Sprint(rng.IntN(n)), true
 			e.Offset = int64(i)
 			r.Add(&e)
@@ -124,15 +124,15 @@ func TestRecordFacts(t *testing.T) {
 		t.Errorf("Modified() without messages = %v, want the header's time", got)
 	}
 	for _, e := range []session.Entry{
-		{Type: "message", Role: "user", UserText: "  ", Timestamp: at("2026-01-02T00:00:00Z")},
-		{Type: "message", Role: "user", UserText: "first words", Timestamp: at("2026-01-03T00:00:00Z"), MessageTime: at("2026-01-05T00:00:00Z")},
-		{Type: "message", Role: "assistant", Provider: "p", Model: "m", Timestamp: at("2026-01-04T00:00:00Z")},
-		{Type: "message", Role: "toolResult", Timestamp: at("2026-01-09T00:00:00Z")},
-		{Type: "session_info", Name: "one"},
-		{Type: "session_info", Name: "two"},
-		{Type: "label", TargetID: "x", Label: "keep"},
-		{Type: "label", TargetID: "y", Label: "gone"},
-		{Type: "label", TargetID: "y"},
+		{Identity: session.Identity{Type: "message", Role: "user", Timestamp: at("2026-01-02T00:00:00Z")}, Said: session.Said{UserText: "  "}},
+		{Identity: session.Identity{Type: "message", Role: "user", Timestamp: at("2026-01-03T00:00:00Z")}, Said: session.Said{UserText: "first words", MessageTime: at("2026-01-05T00:00:00Z")}},
+		{Identity: session.Identity{Type: "message", Role: "assistant", Timestamp: at("2026-01-04T00:00:00Z")}, Said: session.Said{Provider: "p", Model: "m"}},
+		{Identity: session.Identity{Type: "message", Role: "toolResult", Timestamp: at("2026-01-09T00:00:00Z")}},
+		{Identity: session.Identity{Type: "session_info"}, Named: session.Named{Name: "one"}},
+		{Identity: session.Identity{Type: "session_info"}, Named: session.Named{Name: "two"}},
+		{Identity: session.Identity{Type: "label"}, Named: session.Named{TargetID: "x", Label: "keep"}},
+		{Identity: session.Identity{Type: "label"}, Named: session.Named{TargetID: "y", Label: "gone"}},
+		{Identity: session.Identity{Type: "label"}, Named: session.Named{TargetID: "y"}},
 	} {
 		e.FirstKeptIndex = -1
 		r.Add(&e)
@@ -153,7 +153,7 @@ func TestRecordFacts(t *testing.T) {
 		t.Errorf("models = %v", r.Models)
 	}
 	c := r.Clone()
-	c.Add(&session.Entry{Type: "label", TargetID: "x", FirstKeptIndex: -1})
+	c.Add(&session.Entry{Identity: session.Identity{Type: "label"}, Named: session.Named{TargetID: "x"}, Position: session.Position{FirstKeptIndex: -1}})
 	if r.Labels["x"] != "keep" || len(r.Nodes) != 9 {
 		t.Errorf("changing a clone changed the original: %v", r.Labels)
 	}
@@ -163,8 +163,8 @@ func TestFirstKeptIndexOfVersion1(t *testing.T) {
 	r := &session.Record{}
 	r.Version = 1
 	for i, e := range []session.Entry{
-		{Type: "message", FirstKeptIndex: -1}, {Type: "message", FirstKeptIndex: -1},
-		{Type: "compaction", FirstKeptIndex: 2}, // header is 0, so the second message
+		{Identity: session.Identity{Type: "message"}, Position: session.Position{FirstKeptIndex: -1}}, {Identity: session.Identity{Type: "message"}, Position: session.Position{FirstKeptIndex: -1}},
+		{Identity: session.Identity{Type: "compaction"}, Position: session.Position{FirstKeptIndex: 2}}, // header is 0, so the second message
 	} {
 		e.ID, e.Offset = fmt.Sprintf("@%d", i*10), int64(i*10)
 		r.Add(&e)
@@ -228,7 +228,7 @@ func TestTreeIsWhole(t *testing.T) {
 		n := 1 + rng.IntN(15)
 		for i := range n {
 			r.Add(&session.Entry{
-				Type: "message", ID: fmt.Sprint(rng.IntN(n)), ParentID: fmt.Sprint(rng.IntN(n + 1)), HasParent: true, Offset: int64(i), FirstKeptIndex: -1,
+				Identity: session.Identity{Type: "message", ID: fmt.Sprint(rng.IntN(n)), Offset: int64(i)}, Position: session.Position{ParentID: fmt.Sprint(rng.IntN(n + 1)), HasParent: true, FirstKeptIndex: -1},
 			})
 		}
 		tree := r.Tree()
@@ -268,7 +268,7 @@ func TestTitle(t *testing.T) {
 	} {
 		r := &session.Record{}
 		for _, p := range test.prompts {
-			r.Add(&session.Entry{Type: session.TypeMessage, Role: session.RoleUser, UserText: p, FirstKeptIndex: -1})
+			r.Add(&session.Entry{Identity: session.Identity{Type: session.TypeMessage, Role: session.RoleUser}, Said: session.Said{UserText: p}, Position: session.Position{FirstKeptIndex: -1}})
 		}
 		if got := r.Title(); got != test.want {
 			t.Errorf("the title of %q is %q, want %q", test.prompts, got, test.want)

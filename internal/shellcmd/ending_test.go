@@ -72,8 +72,7 @@ func TestEndings(t *testing.T) {
 		o.Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, "/app")
 		outcome := session.Outcome{Failed: true, Exit: test.exit, Duration: session.Unknown}
 		result := &session.Entry{
-			ToolCallID: "c1", Tool: "bash", Facts: &session.EntryFacts{IsResult: true, Outcome: outcome},
-			Parts: []session.Part{{Kind: session.KindResult, Text: []byte(test.printed)}},
+			Said: session.Said{ToolCallID: "c1", Tool: "bash"}, Facts: &session.EntryFacts{IsResult: true, Outcome: outcome}, Parts: []session.Part{{Kind: session.KindResult, Text: []byte(test.printed)}},
 		}
 		o.Add(&facts, result, "/app")
 		c := &facts.Calls[0]

@@ -37,12 +37,12 @@ func TestSearchesAreMarked(t *testing.T) {
 		}
 		e := &session.Entry{Parts: make([]session.Part, 2), Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}
 		o.Add(facts, e, "")
-		result := &session.Entry{Offset: 9, ToolCallID: "c1", Tool: c.tool, Parts: make([]session.Part, 2), Facts: &session.EntryFacts{IsResult: true}}
+		result := &session.Entry{Identity: session.Identity{Offset: 9}, Said: session.Said{ToolCallID: "c1", Tool: c.tool}, Parts: make([]session.Part, 2), Facts: &session.EntryFacts{IsResult: true}}
 		o.Add(facts, result, "")
 		if e.Parts[0].Search || e.Parts[1].Search != c.want || result.Parts[0].Search != c.want || result.Parts[1].Search != c.want {
 			t.Errorf("%s %s%s: marks %v of the call, %v of the result, want %v", c.tool, c.text, c.command, e.Parts, result.Parts, c.want)
 		}
-		orphan := &session.Entry{Offset: 99, ToolCallID: "c2", Tool: c.tool, Parts: make([]session.Part, 1), Facts: &session.EntryFacts{IsResult: true}}
+		orphan := &session.Entry{Identity: session.Identity{Offset: 99}, Said: session.Said{ToolCallID: "c2", Tool: c.tool}, Parts: make([]session.Part, 1), Facts: &session.EntryFacts{IsResult: true}}
 		o.Add(facts, orphan, "")
 		if want := c.want && c.tool != "bash" && c.text == ""; orphan.Parts[0].Search != want {
 			t.Errorf("a result of %s without its call: marked %v, want %v", c.tool, orphan.Parts[0].Search, want)

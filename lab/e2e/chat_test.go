@@ -157,8 +157,7 @@ func (p *chatParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapt
 	}
 	p.state.LastTime = at
 	e := &session.Entry{
-		ID: m.ID, ParentID: m.On, HasParent: true, Once: m.ID != "", Message: m.Of, Side: m.Beside,
-		Offset: offset, Length: len(data), Line: line.Number, FirstKeptIndex: -1,
+		Identity: session.Identity{ID: m.ID, Offset: offset, Length: len(data), Line: line.Number}, Position: session.Position{ParentID: m.On, HasParent: true, Message: m.Of, Side: m.Beside, FirstKeptIndex: -1}, Repetition: session.Repetition{Once: m.ID != ""},
 	}
 	if e.ID == "" {
 		e.ID = "@" + strconv.FormatInt(offset, 10)

@@ -358,7 +358,7 @@ func TestPushGoesOnAfterKill(t *testing.T) {
 		f.mu.Unlock()
 		registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
 		text := d["/s/a.jsonl"]
-		_, err := a.Push(ctx, Push{Host: "laptop", Adapter: registry, Files: d, Now: time.Now, Sessions: []session.Summary{{Path: "/s/a.jsonl", Header: session.Header{Agent: "pi.sessions_jsonl.v1", ID: "s1"}, Checkpoint: session.Checkpoint{Size: int64(len(text))}}}})
+		_, err := a.Push(ctx, Push{Host: "laptop", Adapter: registry, Files: d, Now: time.Now, Sessions: []session.Summary{{Path: "/s/a.jsonl", Header: session.Header{Agent: "pi.sessions_jsonl.v1", ID: "s1"}, Checkpoint: session.Checkpoint{Stat: session.Stat{Size: int64(len(text))}}}}})
 		kill()
 		if err == nil {
 			break

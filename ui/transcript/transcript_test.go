@@ -13,7 +13,9 @@ import (
 
 func TestEntriesHaveOneDescription(t *testing.T) {
 	t.Parallel()
-	message := func(role string) session.Entry { return session.Entry{Type: session.TypeMessage, Role: role} }
+	message := func(role string) session.Entry {
+		return session.Entry{Identity: session.Identity{Type: session.TypeMessage, Role: role}}
+	}
 	note := message(session.RoleHook)
 	note.CustomType = "todo\x1b[31m"
 	result := message(session.RoleToolResult)
@@ -35,11 +37,11 @@ func TestEntriesHaveOneDescription(t *testing.T) {
 		{message(session.RoleShell), session.Block{Kind: session.KindShell, Shell: &session.Shell{}}, transcript.Shell, "shell", transcript.Command},
 		{message(session.RoleSystem), session.Block{Kind: session.KindSystem}, transcript.System, "system prompt", transcript.Folded},
 		{message(session.RoleBranchSummary), session.Block{Kind: session.KindSummary}, transcript.Summary, "branch summary", transcript.Prose},
-		{session.Entry{Type: session.TypeBranchSummary}, session.Block{Kind: session.KindSummary}, transcript.Summary, "branch summary", transcript.Prose},
+		{session.Entry{Identity: session.Identity{Type: session.TypeBranchSummary}}, session.Block{Kind: session.KindSummary}, transcript.Summary, "branch summary", transcript.Prose},
 		{message("oracle"), session.Block{Kind: session.KindOther}, transcript.Unknown, "oracle", transcript.Folded},
-		{session.Entry{Type: session.TypeCustom}, session.Block{Kind: session.KindData}, transcript.Other, "custom", transcript.Folded},
-		{session.Entry{Type: "model_\x07change"}, session.Block{Kind: session.KindMeta}, transcript.Other, "model change", transcript.Line},
-		{session.Entry{Type: "model_change"}, session.Block{Kind: session.KindMeta, Text: []byte(long)}, transcript.Other, "model change", transcript.Folded},
+		{session.Entry{Identity: session.Identity{Type: session.TypeCustom}}, session.Block{Kind: session.KindData}, transcript.Other, "custom", transcript.Folded},
+		{session.Entry{Identity: session.Identity{Type: "model_\x07change"}}, session.Block{Kind: session.KindMeta}, transcript.Other, "model change", transcript.Line},
+		{session.Entry{Identity: session.Identity{Type: "model_change"}}, session.Block{Kind: session.KindMeta, Text: []byte(long)}, transcript.Other, "model change", transcript.Folded},
 	} {
 		e := &entry.Entry{Entry: tt.entry, View: &session.View{Blocks: []session.Block{tt.block}}}
 		it := transcript.Describe(e)

@@ -210,7 +210,7 @@ func TestDocsAndPartsAgree(t *testing.T) {
 		t.Errorf("%v of sessions that do not pass", got)
 	}
 
-	e := &session.Entry{Role: "toolResult", IsError: true, Provider: "acme", Model: "opus-9"}
+	e := &session.Entry{Identity: session.Identity{Role: "toolResult"}, Said: session.Said{IsError: true, Provider: "acme", Model: "opus-9"}}
 	p := &session.Part{Kind: session.KindResult, Tool: "bash"}
 	for _, c := range []struct {
 		field string
