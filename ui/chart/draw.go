@@ -288,7 +288,11 @@ func (d *drawing) calendar() {
 		}
 	}
 	slices.Sort(values)
-	levels := levelsOf(values)
+	var levels []float64 // the largest value of each quarter of the days
+	for q := 1; q <= 4 && len(values) > 0; q++ {
+		levels = append(levels, values[(q*len(values)+3)/4-1])
+	}
+	levels = slices.Compact(levels)
 	list := slices.Sorted(maps.Keys(years))
 	list = list[max(0, len(list)-mostYears):]
 	for _, year := range list {
@@ -321,16 +325,6 @@ func (d *drawing) calendar() {
 	for k, most := range levels {
 		d.Legend = append(d.Legend, legendLine{"l" + strconv.Itoa(k+1), "≤ " + d.Unit.text(most, values[len(values)-1]), percent(float64(k) / 4), d.Plot, d.Plot + 9})
 	}
-}
-
-// levelsOf returns the largest value of each quarter of sorted values, without those that
-// say the same twice.
-func levelsOf(sorted []float64) []float64 {
-	var levels []float64
-	for q := 1; q <= 4 && len(sorted) > 0; q++ {
-		levels = append(levels, sorted[(q*len(sorted)+3)/4-1])
-	}
-	return slices.Compact(levels)
 }
 
 // table returns the labels that have a value. A value is as exact as in a title.

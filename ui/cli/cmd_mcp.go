@@ -282,16 +282,14 @@ func ownCommand(a *app.App) string {
 	if err != nil {
 		return "pigrep"
 	}
-	if found, err := a.LookPath("pigrep"); err == nil && sameFile(own, found) {
-		return "pigrep"
+	if found, err := a.LookPath("pigrep"); err == nil {
+		x, err := os.Stat(own)
+		y, otherErr := os.Stat(found)
+		if err == nil && otherErr == nil && os.SameFile(x, y) {
+			return "pigrep"
+		}
 	}
 	return own
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	y, otherErr := os.Stat(b)
-	return err == nil && otherErr == nil && os.SameFile(x, y)
 }
 
 // serversJSON returns the configuration format of most clients.

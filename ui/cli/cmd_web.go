@@ -80,7 +80,11 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	}
 	a.Warn("Ctrl-C ends it")
 	if desktop && !o.NoOpen {
-		go browse(a, address)
+		go func() {
+			if err := a.Open(address); err != nil {
+				a.Warn("cannot open a browser (%v): open the address yourself", err)
+			}
+		}()
 	}
 	switch err := server.Serve(ctx, listener); {
 	case errors.Is(err, web.ErrIdle):
@@ -137,12 +141,6 @@ func howToOpen(a *app.App, port int) string {
 		}
 	}
 	return fmt.Sprintf("%s; from another machine, forward the port first: ssh -L %d:127.0.0.1:%d %s", text, port, port, host)
-}
-
-func browse(a *app.App, address string) {
-	if err := a.Open(address); err != nil {
-		a.Warn("cannot open a browser (%v): open the address yourself", err)
-	}
 }
 
 // webBackend implements the functions of the page in the browser.

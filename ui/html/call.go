@@ -74,7 +74,7 @@ func (x *writer) newCall(c *session.Call) *callView {
 	for _, a := range transcript.Arguments(c, len(v.Diffs) > 0, command) {
 		value := strings.Trim(visible(a.Value), "\n")
 		switch {
-		case v.path != "" && isPlace(c, &a):
+		case v.path != "" && (a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")): // the summary shows the place
 		case strings.Contains(value, "\n"):
 			v.Arguments = append(v.Arguments, argument{Name: Line(a.Name), Code: v.code(x, "", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
@@ -92,12 +92,6 @@ func (x *writer) newCall(c *session.Call) *callView {
 		v.Code = v.code(x, "json", c.Raw)
 	}
 	return v
-}
-
-// isPlace reports whether an argument only names the file or its lines, which the
-// summary already shows.
-func isPlace(c *session.Call, a *session.Argument) bool {
-	return a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")
 }
 
 // command sets the summary to a command, and the code if it is longer.

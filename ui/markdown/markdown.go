@@ -289,7 +289,13 @@ func (s *screen) Blank() {
 	}
 }
 
-func (s *screen) Text(m Margin, _ int, runs []Run) { s.wrap(s.fitted(m), runs) }
+func (s *screen) Text(m Margin, _ int, runs []Run) {
+	m = s.fitted(m)
+	for _, l := range wrap(append(m.lead, runs...), max(1, s.width-m.width)) {
+		s.emit(m, l)
+		m.first = m.next
+	}
+}
 
 func (s *screen) Rule(m Margin) {
 	m = s.fitted(m)
@@ -305,14 +311,6 @@ func (s *screen) emit(m Margin, l Line) {
 		line = line[:n]
 	}
 	s.lines = append(s.lines, line)
-}
-
-// wrap appends the runs as lines, broken at spaces.
-func (s *screen) wrap(m Margin, runs []Run) {
-	for _, l := range wrap(append(m.lead, runs...), max(1, s.width-m.width)) {
-		s.emit(m, l)
-		m.first = m.next
-	}
 }
 
 // codeIndent is before the lines of code.

@@ -356,7 +356,8 @@ func (t *hitText) hit(h *search.Hit) {
 	if h.IsError {
 		style = ErrorStyle
 	}
-	notes := slices.DeleteFunc(remarks(h), func(note string) bool { return slices.Contains(t.said, note) })
+	notes := append(h.Notes(), human.When(h.TargetID != "", "on "+h.TargetID), human.When(h.Label != "", "label "+h.Label))
+	notes = slices.DeleteFunc(append(notes, places(h)...), func(note string) bool { return slices.Contains(t.said, note) })
 	if day := t.dayOf(h.Timestamp.Time); day != t.dayOf(t.when) && t.age(h.Timestamp.Time) != t.age(t.when) {
 		notes = append(notes, day)
 	}
@@ -439,12 +440,6 @@ func (t *Text) marked(line []prose.Cluster) string {
 		}
 		return text
 	})
-}
-
-// remarks returns what is unusual about a hit.
-func remarks(h *search.Hit) []string {
-	notes := append(h.Notes(), human.When(h.TargetID != "", "on "+h.TargetID), human.When(h.Label != "", "label "+h.Label))
-	return append(notes, places(h)...)
 }
 
 // places returns the remarks on where a hit is.

@@ -311,7 +311,11 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		return []*Section{d.Section}, nil
 	}
 	d.Note = human.Joined("; ", "In "+human.Plural(models.Total.Sessions, "session", "sessions"), models.Estimate())
-	d.Figures = usageFigures(models)
+	spent := Fact{"cost", "unknown"}
+	if models.Total.HasCost() {
+		spent = Fact{"cost" + human.When(models.Total.Unpriced > 0, ", at least"), human.Cents.Text(models.Total.Cost)}
+	}
+	d.Figures = []Fact{spent, {"tokens", human.Short(models.Total.Tokens)}}
 	first, last := Span(req, &models.Coverage)
 	over, err := src.Usage(ctx, groupedBy(req, chart.PeriodFor(first, last), "model"))
 	if err != nil {
@@ -361,14 +365,6 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 
 // shortest is the least time for a calendar to say more than bars.
 const shortest = 35 * 24 * time.Hour
-
-func usageFigures(t *audit.UsageTable) []Fact {
-	cost := Fact{"cost", "unknown"}
-	if t.Total.HasCost() {
-		cost = Fact{"cost" + human.When(t.Total.Unpriced > 0, ", at least"), human.Cents.Text(t.Total.Cost)}
-	}
-	return []Fact{cost, {"tokens", human.Short(t.Total.Tokens)}}
-}
 
 // Audit returns what tools did: calls, failures, commands, risky ones, files.
 func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Section, error) {

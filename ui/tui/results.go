@@ -307,7 +307,8 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	case rowHit:
 		line += hitLine(v, &g.hits[at.hit], width-2)
 	case rowAnswer:
-		line += answerLine(v, g.hits[at.hit].Answered, width-2)
+		column := kindColumn(width - 2)
+		line += v.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, g.hits[at.hit].Answered.Fragment, width-2-column-1)
 	}
 	return v.fill(line, width)
 }
@@ -370,12 +371,6 @@ func kindColumn(width int) int {
 		return toolWidth
 	}
 	return max(0, min(kindWidth, width-1))
-}
-
-// answerLine returns the reply to a prompt.
-func answerLine(v view, a *search.Answered, width int) string {
-	column := kindColumn(width)
-	return v.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, a.Fragment, width-column-1)
 }
 
 func hitLine(v view, h *search.Hit, width int) string {

@@ -91,9 +91,6 @@ func (p place) branch(id string) string {
 	return p.page(id)
 }
 
-// grown returns the URL that says how many entries there are from entry n on.
-func (p place) grown(n int) string { return p.urlBelow("/grown", "from", strconv.Itoa(n)) }
-
 // output returns the URL of a block of an entry as a page, highlighted like a file of this name.
 func (p place) output(entry, block int, name string) string {
 	return place{name: p.name}.urlBelow(fmt.Sprintf("/output/%d/%d", entry, block), "as", name)
@@ -217,7 +214,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	for n := 1; n <= parts && parts > 1; n++ {
 		view.Parts = append(view.Parts, partLink{n, at.part(n), n == number})
 	}
-	view.Grown = at.grown(len(p.Conversation.Record.Nodes))
+	view.Grown = at.urlBelow("/grown", "from", strconv.Itoa(len(p.Conversation.Record.Nodes))) // says how many entries there are after these
 	if number > 1 {
 		view.Earlier = at.part(number - 1)
 	}

@@ -146,12 +146,6 @@ func valueName(f *pflag.Flag) string {
 	return name
 }
 
-// settingTables lists the commands with their own settings.
-func settingTables() []string {
-	names := slices.Compact(lists.Map(Table, func(s setting) string { return s.command }))
-	return names[1:] // the first settings are shared
-}
-
 func Keys() []string { return lists.Map(Table, func(s setting) string { return s.Key() }) }
 
 // Where the value of a setting comes from.
@@ -398,7 +392,8 @@ func (w *written) check(root *cobra.Command, path string) error {
 	fail := func(hint, format string, args ...any) error {
 		return settingsProblem(path, w.Line, w.Column, hint, format, args...)
 	}
-	tables := append(settingTables(), tuiTables()...)
+	commands := slices.Compact(lists.Map(Table, func(s setting) string { return s.command }))
+	tables := append(commands[1:], tuiTables()...) // the first settings are shared
 	if w.isTable() && slices.Contains(tables, w.key) {
 		return nil
 	}
