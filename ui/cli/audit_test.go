@@ -50,7 +50,7 @@ func TestZoneOfAudits(t *testing.T) {
 	}
 }
 
-// The table of the garbage collector names commands and flags that there are.
+// The list of large heaps names commands and flags that there are.
 func TestGarbageOfCommands(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
@@ -58,7 +58,7 @@ func TestGarbageOfCommands(t *testing.T) {
 	for _, c := range everyCommand(root) {
 		commands[c.CommandPath()] = c
 	}
-	for name := range garbage {
+	for _, name := range largeHeaps {
 		path, flag, hasFlag := strings.Cut(name, " --")
 		switch c := commands[path]; {
 		case c == nil:

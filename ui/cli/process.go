@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -115,39 +116,25 @@ func (l engineLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// garbage is the GC percent of commands, some with a flag. Most runs are too short for a
-// collection to pay off, so the default is high.
-var garbage = map[string]int{
-	"pigrep":                        100, // the TUI
-	"pigrep tui":                    100,
-	"pigrep mcp":                    100,
-	"pigrep web":                    400, // questions follow each other, and the heap is small
-	"pigrep watch":                  100,
-	"pigrep search":                 800,
-	"pigrep search --limit":         100, // the list may be long
-	"pigrep sessions":               800,
-	"pigrep grep":                   100, // texts may be large
-	"pigrep tools calls":            300, // little is kept of a long list
-	"pigrep report":                 50,  // most of it is kept
-	"pigrep tools commands --raw":   100,
-	"pigrep tools commands --risky": 100,
-	"pigrep tools commands --rule":  100,
-	"pigrep show":                   50, // a session may be large
-	"pigrep export":                 50,
-}
+// The GC percent of commands. Most runs are too short for a collection to pay off.
+const usualGarbage, littleGarbage = 400, 100
 
-const usualGarbage = 400
+// largeHeaps lists the commands, some with a flag, that run for long, or whose texts or lists may be
+// large.
+var largeHeaps = []string{
+	"pigrep", "pigrep tui", "pigrep mcp", "pigrep watch", "pigrep search --limit", "pigrep grep", "pigrep report", "pigrep show", "pigrep export",
+	"pigrep tools commands --raw", "pigrep tools commands --risky", "pigrep tools commands --rule",
+}
 
 // collectFor sets the GC percent for the command, whose flags are parsed.
 func collectFor(cmd *cobra.Command) {
-	percent, ok := garbage[cmd.CommandPath()]
-	if !ok {
-		percent = usualGarbage
-	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if p, ok := garbage[cmd.CommandPath()+" --"+f.Name]; ok {
-			percent = p
+	percent := usualGarbage
+	collect := func(name string) {
+		if slices.Contains(largeHeaps, name) {
+			percent = littleGarbage
 		}
-	})
+	}
+	collect(cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) { collect(cmd.CommandPath() + " --" + f.Name) })
 	debug.SetGCPercent(percent)
 }

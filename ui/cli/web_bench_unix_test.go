@@ -40,7 +40,7 @@ func BenchmarkWebTabs(b *testing.B) {
 	if n, err := strconv.Atoi(os.Getenv("PIGREP_BENCH_TABS")); err == nil {
 		tabs = n
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(garbage["pigrep web"]))
+	defer debug.SetGCPercent(debug.SetGCPercent(usualGarbage))
 	o := &webOptions{}
 	o.SessionDir, o.IndexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
 	if o.IndexDir == "" {
