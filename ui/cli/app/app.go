@@ -68,6 +68,8 @@ type User struct {
 type Run struct {
 	Version    string                      // of this program
 	Out        *bufio.Writer               // results; flushed at the end of the run
+	Styles     bool                        // results have styles
+	Links      bool                        // and hyperlinks
 	Final      bool                        // the command cannot run again: it has written results or read stdin
 	MayRebuild bool                        // the command opened the index to read it, and may rebuild it
 	Rebuild    bool                        // the command runs again, because it found the index damaged
@@ -90,6 +92,25 @@ type results struct{ app *App }
 func (r results) Write(b []byte) (int, error) {
 	r.app.Final = true
 	return r.app.Streams.Out.Write(b)
+}
+
+// Guarded returns a writer of results to a terminal, or to a pager on it, that has no control codes but
+// those of pigrep.
+func (a *App) Guarded(w io.Writer) io.Writer {
+	if !a.Streams.OutTTY {
+		return w
+	}
+	return &guarded{a, terminal.Guard{Out: w}}
+}
+
+type guarded struct {
+	app *App
+	terminal.Guard
+}
+
+func (g *guarded) Write(b []byte) (int, error) {
+	g.Styles, g.Links = g.app.Styles, g.app.Links // as the command has found out since
+	return g.Guard.Write(b)
 }
 
 // Confirm asks whether to do something, and says what follows from it, unless the user has
@@ -154,7 +175,7 @@ func (s *Speech) MessageWidth() int {
 }
 
 // Results is stdout, for out.
-func (a *App) Results() io.Writer { return results{a} }
+func (a *App) Results() io.Writer { return a.Guarded(results{a}) }
 
 // environment returns what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {

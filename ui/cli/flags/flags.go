@@ -449,6 +449,7 @@ func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.Styles, a.Links = colour, links != nil
 	var template *printer.Template
 	if o.Format != "" {
 		if template, err = o.template(); err != nil {

@@ -147,7 +147,7 @@ func ShowWith(a *app.App, command string, write func() error) error {
 		a.Logger().Debug("no pager", "command", command, "error", err)
 		return write()
 	}
-	a.Out.Reset(pipe)
+	a.Out.Reset(a.Guarded(pipe))
 	a.Final = true
 	err = write()
 	if flushErr := a.Out.Flush(); err == nil {
