@@ -261,6 +261,9 @@ func briefly(next mcp.MethodHandler) mcp.MethodHandler {
 		} else if !ok && err != nil && len(err.Error()) > longestWarning {
 			err = errors.New(beginning(err.Error(), longestWarning))
 		}
+		if err == nil {
+			clean(result)
+		}
 		return result, err
 	}
 }

@@ -273,10 +273,10 @@ func (s *Search) overview(t *Text) (out *hitText, all []string) {
 	return out, all
 }
 
-// Folded returns a line of facts, broken if it is too long.
+// Folded returns a line of facts, which may name anything that a session says, broken if it is too long.
 func (t *Text) Folded(line string, width int) string {
 	s := ""
-	if line == "" {
+	if line = terminal.Clean(line); line == "" {
 		return ""
 	}
 	for _, part := range prose.FoldLine(line, width) {

@@ -50,3 +50,10 @@ func TestRemarksOnce(t *testing.T) {
 		}
 	}
 }
+
+// The last line of an answer has no control codes, whatever it names.
+func TestFoldedIsClean(t *testing.T) {
+	if got, want := (&Text{}).Folded("call of a\x1b[2Jb\r\nc\u202e · d", 80), "call of ab c · d\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

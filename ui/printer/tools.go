@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
@@ -367,7 +368,7 @@ func grouped[T any](rows []T, key func(*T) string) (groups [][]T) {
 func (g *ruleGroups) closing() string {
 	line := shownOf(len(g.rows), g.commands, "command", "commands")
 	if others := g.all - g.commands; others > 0 {
-		tools := strings.Join(slices.Sorted(maps.Keys(g.others)), ", ")
+		tools := terminal.Clip(strings.Join(slices.Sorted(maps.Keys(g.others)), ", "), 2*maxWord)
 		line += "; " + human.Plural(others, "call of "+tools+" is", "calls of "+tools+" are") + " also risky: pigrep tools calls --risky"
 	}
 	return line
