@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,6 +200,15 @@ func (s *state) describe(from *session.Summary) {
 	}
 }
 
+// bytes returns about how much memory a state takes.
+func (s *state) bytes() (n int64) {
+	f := &s.Facts
+	for _, text := range slices.Concat(f.Models, f.Labels, []string{s.Host, s.User, s.Agent, s.Session, s.Path, s.CWD, s.Terms, f.Agent, f.Parent, f.Name, f.FirstPrompt, f.Subject}) {
+		n += int64(len(text)) + 16
+	}
+	return n + int64(reflect.TypeFor[state]().Size())
+}
+
 // isSound reports whether a state may be one of this package. Another client can write anything.
 func (s *state) isSound() bool {
 	host, _, ok := remote.Split(remote.Name(s.Host, s.Path))
@@ -274,10 +284,13 @@ func (a *Archive) missing(ctx context.Context) (names []string, err error) {
 // With the record of a session file, which is kept beside its parts, a question needs only the
 // lines with hits: the record says what is around them. Audits need no lines.
 
+// mostRecord is how many bytes a record may take: one of more, which may be forged, is not used.
+const mostRecord = 16 << 20
+
 var (
 	packer   = sync.OnceValues(func() (*zstd.Encoder, error) { return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)) })
 	unpacker = sync.OnceValues(func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(remote.DefaultBytes))
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(mostRecord))
 	})
 )
 

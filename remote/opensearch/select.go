@@ -26,6 +26,7 @@ type selection struct {
 	found   *places
 	list    []*state
 	room    int64        // bytes of lines and records that may still be sent
+	held    int64        // bytes of states, in memory
 	taken   atomic.Int64 // bytes of records and of lines without them, in memory
 
 	turn    sync.Mutex      // held while lines are read that were asked for later
@@ -43,9 +44,17 @@ func (s *selection) damage(ids ...string) {
 	}
 }
 
+// mostHeld is how many bytes of states a question takes.
+const mostHeld = 64 << 20
+
 // states is that of the archive.
 func (s *selection) states(ctx context.Context, query object, visit func(*state) error) error {
-	damaged, err := s.archive.states(ctx, query, visit)
+	damaged, err := s.archive.states(ctx, query, func(st *state) error {
+		if s.held += st.bytes(); s.held > mostHeld {
+			return s.archive.wrap(ctx, fmt.Errorf("%w: what they are called takes more than %d MB", remote.ErrTooMuch, mostHeld>>20))
+		}
+		return visit(st)
+	})
 	s.damage(damaged...)
 	return err
 }
