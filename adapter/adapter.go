@@ -7,6 +7,7 @@
 package adapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -185,10 +186,44 @@ const DefaultMaxLine = 256e6
 // longest known ones have an eighth of it.
 const DefaultMaxSession = 16e9
 
-// Limits bound what is read of a session file, in bytes; 0 means no limit.
+// An index takes so many entries of a file at most. What it knows of an entry takes memory, in
+// indexing and for each answer, however short its line is. Entries of real sessions have 1 to 4 kB on
+// average, and 100 bytes or more if they are compressed.
+const (
+	DefaultMaxEntries = 2_000_000
+	perStored         = 2       // a compressed file has one for so many of its bytes,
+	fewEntries        = 100_000 // if it has more than these
+)
+
+// Limits bound what is read of a session file.
 type Limits struct {
-	Line int64 // the longest line that is read
-	Text int64 // the text of a compressed file
+	Line int64 // bytes of the longest line that is read; 0 for no limit
+	Text int64 // bytes of the text of a compressed file; 0 for no limit
+
+	Entries int // that an index takes, with four times as many documents and ten times as many lines; 0: DefaultMaxEntries
+}
+
+// Of returns the limits for a file.
+func (l Limits) Of(file io.ReaderAt) Limits {
+	l.Entries = cmp.Or(l.Entries, DefaultMaxEntries)
+	if f, ok := file.(*content.File); ok && f.Packed() {
+		l.Entries = min(l.Entries, max(fewEntries, int(f.Info.Size()/perStored)))
+	}
+	return l
+}
+
+// Reached reports whether a record has as much of its file as an index takes.
+func (l Limits) Reached(rec *session.Record) bool {
+	return rec.Entries >= l.Entries || rec.Documents >= 4*l.Entries || rec.Lines >= 10*l.Entries
+}
+
+// A FullError says that a file has more entries or lines than an index takes.
+type FullError struct {
+	Lines int // that the index has
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("only its first %s lines are indexed: it has more entries than an index takes of a file", human.Number(e.Lines))
 }
 
 // LimitsOf returns the limits with which an adapter reads.
@@ -196,7 +231,7 @@ func LimitsOf(a Adapter) Limits {
 	if r, ok := a.(*Registry); ok {
 		return r.limits
 	}
-	return Limits{DefaultMaxLine, DefaultMaxSession}
+	return Limits{Line: DefaultMaxLine, Text: DefaultMaxSession}
 }
 
 // MaxLine returns the length of the longest line that is read; 0 means no limit.
@@ -247,6 +282,8 @@ func EndOf(c *session.Checkpoint) error {
 		return content.ErrDamaged
 	case c.LeftOut:
 		return &content.TooLongError{Limit: c.Length}
+	case c.Full:
+		return &FullError{c.Lines}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Registry struct {
 // NewRegistry returns the registry of these agents, at least one. The first gets the
 // files that no agent recognizes, and no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
-	return &Registry{env: env, agents: agents, limits: Limits{DefaultMaxLine, DefaultMaxSession}}
+	return &Registry{env: env, agents: agents, limits: Limits{Line: DefaultMaxLine, Text: DefaultMaxSession}}
 }
 
 // In returns a registry for new files below these roots.

@@ -92,11 +92,29 @@ func marked(root *os.Root) (bool, error) {
 		return false, err
 	}
 	// What is there may be an index that another process has begun since. It wrote the marker
-	// before anything else.
+	// before anything else, or is of an earlier version, which wrote none and holds the lock
+	// until there is a generation.
+	if made, err := isBeingMade(root); made || err != nil {
+		return false, err
+	}
 	if is, err := hasMarker(root); is || err != nil {
 		return is, err
 	}
+	if hasGeneration(root) {
+		return false, nil
+	}
 	return false, fmt.Errorf("%s %w", root.Name(), ErrForeign)
+}
+
+// isBeingMade reports whether a process holds the lock of a directory that has nothing but what pigrep
+// makes.
+func isBeingMade(root *os.Root) (bool, error) {
+	pid, err := WriterPID(root.Name())
+	if pid == 0 || err != nil {
+		return false, err
+	}
+	names, err := layout.Foreign(root)
+	return len(names) == 0, err
 }
 
 func hasMarker(root *os.Root) (bool, error) {

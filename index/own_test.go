@@ -15,6 +15,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 	"pigrep/lab/testkit"
 )
 
@@ -263,5 +264,42 @@ func TestNamesInTheWay(t *testing.T) {
 				t.Errorf("it has changed: %s", diff)
 			}
 		})
+	}
+}
+
+// An earlier version, which wrote no marker, may be making its first index: it holds the lock. A
+// newer one does not take that for another's directory, at any step; without the lock it is one.
+func TestDirectoryThatAnEarlierVersionMakes(t *testing.T) {
+	t.Parallel()
+	steps := []string{"segments/000000000001.zap", "gen-000001.tmp/state", "gen-000001.tmp/manifest", "watch.lock", "current.tmp"}
+	for n := 1; n <= len(steps); n++ {
+		dir := t.TempDir()
+		for _, name := range append([]string{"lock"}, steps[:n]...) {
+			put(t, dir, map[string]string{name: "4711\n"})
+		}
+		root, err := os.OpenRoot(dir)
+		testkit.Check(t, err)
+		defer root.Close()
+		lock, err := files.TryLock(root, "lock")
+		testkit.Check(t, err)
+		if err := index.Check(dir); err != nil {
+			t.Errorf("after %v: %v", steps[:n], err)
+		}
+		if _, err := index.Open(dir); !errors.Is(err, index.ErrNoIndex) {
+			t.Errorf("after %v: %v, want no index", steps[:n], err)
+		}
+		put(t, dir, map[string]string{"notes": "x"})
+		if err := index.Check(dir); !errors.Is(err, index.ErrForeign) {
+			t.Errorf("after %v, with notes: %v", steps[:n], err)
+		}
+		testkit.Check(t, os.Remove(filepath.Join(dir, "notes")))
+		if _, err := index.OpenWriter(dir, index.WriterOptions{}); !errors.Is(err, index.ErrLocked) {
+			t.Errorf("after %v: %v, want that it is locked", steps[:n], err)
+		}
+		testkit.Check(t, os.Remove(filepath.Join(dir, "pigrep-index")))
+		testkit.Check(t, lock.Unlock())
+		if err := index.Check(dir); !errors.Is(err, index.ErrForeign) {
+			t.Errorf("after %v, without the lock: %v", steps[:n], err)
+		}
 	}
 }

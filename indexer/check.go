@@ -241,8 +241,9 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	lines.marks.write(want)
 	want.TailBytes = rec.TailBytes
 	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode
+	full := want.Full // which has noted that
 	want.SetBits(rec.Bits())
-	if end := adapter.EndOf(&rec.Checkpoint); end != nil {
+	if end := adapter.EndOf(&rec.Checkpoint); end != nil && !full {
 		want.AddProblem(session.Problem{Line: want.Lines + 1, Offset: want.Checkpoint.Offset, Reason: end.Error()})
 	}
 	if !sameRecord(want, rec) {

@@ -37,6 +37,8 @@ type lineReader struct {
 	marks   *marks
 	parser  adapter.Parser
 	lines   *jsonl.Reader
+	source  io.ReaderAt // of the lines
+	limits  adapter.Limits
 	add     func(*segment.Document) (tokens int) // adds a document
 	remove  func(offset int64)                   // removes the documents of an entry that were added before the checkpoint
 	skimmed func(bytes int64) error              // is told of each piece of a line that is too long; an error ends reading
@@ -64,7 +66,8 @@ func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	if r.parser == nil {
 		r.parser = r.adapter.Parse(stateOf(r.rec))
 	}
-	r.lines.Limit = adapter.MaxLine(r.adapter)
+	r.source, r.limits = f, adapter.LimitsOf(r.adapter).Of(f)
+	r.lines.Limit = r.limits.Line
 	// The checkpoint follows the pieces of a line that is too long: if the line is still
 	// being written, none of them is read again to index what follows.
 	r.lines.Skim = func(piece []byte) error {
@@ -90,9 +93,25 @@ func stateOf(rec *session.Record) adapter.State {
 	return s
 }
 
+// isFull reports whether there are lines, but the record has as much as an index takes.
+func (r *lineReader) isFull() bool {
+	if r.rec.Within > 0 || !r.limits.Reached(r.rec) {
+		return false
+	}
+	n, _ := r.source.ReadAt(make([]byte, 1), r.rec.Checkpoint.Offset)
+	return n > 0
+}
+
 // next reads a line. It adds a complete one to the record, and leaves an unterminated one to
-// the caller. At the end of the file the error is io.EOF.
+// the caller. At the end of the file, and of what an index takes of it, the error is io.EOF.
 func (r *lineReader) next() (line adapter.Line, err error) {
+	before := r.rec.Full
+	if r.rec.Full = r.isFull(); r.rec.Full {
+		if !before {
+			r.rec.AddProblem(session.Problem{Line: r.rec.Lines + 1, Offset: r.rec.Checkpoint.Offset, Reason: adapter.EndOf(&r.rec.Checkpoint).Error()})
+		}
+		return line, io.EOF
+	}
 	line, err = r.lines.Next()
 	switch {
 	case err != nil:
@@ -374,7 +393,9 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 	}
 	r.marks.write(r.rec)
 	length := r.rec.Checkpoint.Offset
-	if whole {
+	if whole && r.rec.Full && r.file.Packed() {
+		length++ // at least
+	} else if whole {
 		length, _ = r.file.Length()                    // its end was read
 		if r.file.Packed() && r.step.Change != Grown { // it was estimated
 			r.worker.more(length - r.step.Pending)

@@ -41,6 +41,7 @@ type Extent struct {
 	Kept      bool  // the file was gone, and this is a copy of it: see package keep
 	LeftOut   bool  // text after Length was left out: it is longer than max-session
 	Spoilt    bool  // the file was damaged since, and its text up to Length is that of before
+	Full      bool  // text after the checkpoint was left out: the file has more entries or lines than an index takes
 }
 
 // Lengths are what tells whether other limits on the length of a line leave out other lines.
@@ -61,7 +62,7 @@ func (c *Lengths) NoteLine(length int64, tooLong bool) {
 
 // LeavesOut reports whether text was left out: lines that are too long, or what is not read of
 // a compressed file.
-func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut || c.Spoilt }
+func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut || c.Spoilt || c.Full }
 
 func (c *Checkpoint) leavesLines() bool { return c.ShortestLeft > 0 || c.Within > 0 }
 
@@ -79,8 +80,8 @@ func (c *Checkpoint) Fits(line, text int64) bool {
 
 // Bits returns the length of the text and the flags as one number, as they are stored.
 func (x *Extent) Bits() uint64 {
-	n := uint64(x.Length) << 4
-	for i, flag := range []bool{x.Packed, x.Damaged || x.Spoilt, x.LeftOut || x.Spoilt, x.Kept} {
+	n := uint64(x.Length) << 5
+	for i, flag := range []bool{x.Packed, x.Damaged || x.Spoilt, x.LeftOut || x.Spoilt, x.Kept, x.Full} {
 		if flag {
 			n |= 1 << i
 		}
@@ -90,7 +91,7 @@ func (x *Extent) Bits() uint64 {
 
 // SetBits reverses Bits.
 func (x *Extent) SetBits(n uint64) {
-	x.Length, x.Packed, x.Kept = int64(n>>4), n&1 != 0, n&8 != 0
+	x.Length, x.Packed, x.Kept, x.Full = int64(n>>5), n&1 != 0, n&8 != 0, n&16 != 0
 	x.Damaged, x.LeftOut, x.Spoilt = n&6 == 2, n&6 == 4, n&6 == 6
 }
 

@@ -257,9 +257,12 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 	}
 	state.Facts = true
 	rec.Header = state.Header
-	lines := adapter.Lines(a, r, 0, 0)
+	lines, limits := adapter.Lines(a, r, 0, 0), adapter.LimitsOf(a).Of(r)
 	parser, facts, tools := a.Parse(state), &session.Facts{}, make(map[string]string)
 	for {
+		if rec.Full = limits.Reached(rec); rec.Full {
+			break
+		}
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) || err != nil && adapter.NoteEnd(rec, err) {
 			break

@@ -184,7 +184,12 @@ func WarnUnwritten(a *app.App, err error) {
 
 func IsTooLong(err error) bool {
 	_, ok := errors.AsType[*adapter.TooLongError](err)
-	return ok || content.Ends(err)
+	return ok || isFull(err) || content.Ends(err)
+}
+
+func isFull(err error) bool {
+	_, ok := errors.AsType[*adapter.FullError](err)
+	return ok
 }
 
 const maxNamed = 3
@@ -221,6 +226,8 @@ func HintOf(err error) string {
 		return "what comes before that place is searched; `zstd -t FILE` says what is wrong"
 	case content.Ends(err):
 		return "--max-session GB, or the setting max-session, reads longer text"
+	case isFull(err):
+		return "`pigrep grep --no-index PATTERN` reads all of it; no agent writes such a file: move it elsewhere"
 	case IsTooLong(err):
 		return "--max-line MB, or the setting max-line, reads longer lines"
 	}
