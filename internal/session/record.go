@@ -62,7 +62,9 @@ func (c *Lengths) NoteLine(length int64, tooLong bool) {
 
 // LeavesOut reports whether text was left out: lines that are too long, or what is not read of
 // a compressed file.
-func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut || c.Spoilt || c.Full }
+func (c *Checkpoint) LeavesOut() bool {
+	return c.leavesLines() || c.Damaged || c.LeftOut || c.Spoilt || c.Full
+}
 
 func (c *Checkpoint) leavesLines() bool { return c.ShortestLeft > 0 || c.Within > 0 }
 
