@@ -44,7 +44,7 @@ type trigger struct {
 }
 
 // maxKinds is more than there are announcements.
-const maxKinds = 96
+const maxKinds = 160
 
 type announcement struct {
 	words []string
@@ -58,7 +58,7 @@ func announcements() []announcement {
 		{slices.Concat(lists.NameWords.words, lists.Services.words, lists.ServicePhrases.words), (*finder).name},
 		{[]string{"://"}, (*finder).url},
 		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
-		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
+		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential=", "dkey="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
 		{[]string{"cookie"}, (*finder).cookie},
 		{commandWords(), (*finder).command},

@@ -80,8 +80,8 @@ var forms []form
 // formTests are the tests that values of forms must pass besides not being placeholders.
 var formTests = map[string]func(value string) bool{
 	"any":    func(string) bool { return true },
-	"sign":   hasSign,
-	"strong": func(v string) bool { return hasStrongSign(v) && !isWordy(v) },
+	"sign":   func(v string) bool { return hasSign(v) && !isSentence(v) && !isPath(v) },
+	"strong": func(v string) bool { return hasStrongSign(v) && !isWordy(v) && !isPath(v) },
 	"key":    func(v string) bool { return len(v) >= 16 && !strings.HasPrefix(v, "0x") && isRandom(v) },
 }
 

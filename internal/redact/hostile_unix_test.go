@@ -15,6 +15,7 @@ var hostile = []string{
 	"name: password\n value: ", `"value":"x","name":"token"`, "api key ", "token token ", "adafruit_api: aaaa9", "密码:", "eyJ.eyJ", "-eyJa", "ghp_", "sk-", "SG.aaaaaaaaaaaaaaaaaaaaaaa",
 	"aaaaaaaaaaaaaa.atlasv1.", "Q~", "AC", "_", "A1", "ZZ", "curl -u ", "echo x | ", "login a password ", "login(\"a\",", "Authorization: Bearer ", "cookie: a=b; ", "://a:b", "a:b:c:5432:",
 	"-----BEGIN PRIVATE KEY", "Private-Lines:\nAAAAAAAAAAAAAAAAAAAA\n", "kind: Secret\n", `{"kty":`, "YWJjZGVmZ2hpamtsbW5vcA==\n", "key,password\n", "token,", "| password ", "a | secret\n", "~/.pgpass ", "AKIA0123456789ABCDEF ", "curl\n -u", "mfa.MTA", `\u0041`, "%41%70", "\x1b[", "&quot;", "[1", "=",
+	"auth a ", "send \"", " -p ", "-u a -p ", " * ", "login with a ", "mainnet/", "accounts:[", "private keys ", "otp ", "chpasswd <<<", "<<EOF\n", "assword", "${A:-", "password=${A:-", "insert into t (a) values (", "insert into t (password) values ", "(\"a\",", "name\tpassword\n", "a;b;password\n", "\"", "community a", "variable \"password\" {", "securestring ", "base64 -d\n", "encrypt(", "rtmp://a/", "1, ",
 }
 
 // The time to search a text follows its length. A text that is sixteen times as long

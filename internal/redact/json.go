@@ -135,8 +135,10 @@ func (m *masker) object(v jsonl.Value, named string) {
 // is short and has neither digits nor signs.
 func isPlainKey(key string) bool {
 	const longest = 32
-	return len(key) < shortest || len(key) < longest && skipAny(key, 0, letters+"_-.$") == len(key)
+	return len(key) < shortest || len(key) < longest && plainKey.skip(key, 0) == len(key)
 }
+
+var plainKey = setOf(letters + "_-.$")
 
 func (m *masker) list(v jsonl.Value, name string) {
 	before := ""

@@ -107,7 +107,7 @@ func (c *claim) passwordRule() string {
 	case link == linkList:
 		is = c.isFlag() || c.setter() || hasSign(c.text) && !isWordy(c.text) && char(c.s, c.start-1) != '/'
 	case link == linkCell:
-		is = hasSign(c.text)
+		is = hasSign(c.text) && !strings.Contains(c.text, " ")
 	case link == linkSpace:
 		is = c.isPasswordAfterSpace()
 	default:
