@@ -67,7 +67,7 @@ function writeOthers(home, at) {
 			{ timestamp: time, type: "session_meta", payload: { id: `${id}2`, timestamp: time, cwd, cli_version: "0.92.0" } },
 			{ timestamp: time, type: "response_item", payload: { type: "message", role: "user", content: [{ type: "input_text", text: "a narwhal of codex" }] } },
 		],
-		[`.pi/agent/sessions/--vanished--/no-id.jsonl`]: [
+		[`.pi/agent/sessions/--vanished--/capybara.jsonl`]: [
 			{ type: "session", version: 3, timestamp: time, cwd },
 			{ type: "message", id: "0dd00009", parentId: null, timestamp: time, message: { ...user("a capybara without an id"), timestamp: at } },
 		],
