@@ -58,6 +58,7 @@ type Copy struct {
 	Zstd    bool  // the copy is compressed
 	State   State
 	Earlier bool // there is a later version; not in the row
+	Tildes  int  // more than one in the name of an earlier version, because another file is called so; not in the row
 }
 
 // State is what became of a copy.
@@ -73,13 +74,22 @@ const (
 )
 
 // Name is what the copy is called: like its original, or for a version before that was
-// rewritten, ID~1.jsonl for the first one of ID.jsonl.
+// rewritten, ID~1.jsonl for the first one of ID.jsonl; ID~~1.jsonl if another session is called ID~1.jsonl.
 func (c *Copy) Name() string {
 	if !c.Earlier {
 		return c.File.Path
 	}
+	for more := c.Tildes; ; more++ {
+		if name := c.nameWith(more); !exists(name) && !exists(name+content.Suffix) {
+			return name
+		}
+	}
+}
+
+// nameWith is the name of an earlier version with more tildes than one.
+func (c *Copy) nameWith(more int) string {
 	ext := filepath.Ext(c.File.Path)
-	return fmt.Sprintf("%s~%d%s", strings.TrimSuffix(c.File.Path, ext), c.Version, ext)
+	return fmt.Sprintf("%s~%s%d%s", strings.TrimSuffix(c.File.Path, ext), strings.Repeat("~", more), c.Version, ext)
 }
 
 // Gone reports whether the copy is all that is left.
@@ -264,6 +274,18 @@ func inOrder(rows []Copy) []Copy {
 			kept[n-1].Earlier = true
 		}
 		kept = append(kept, c)
+	}
+	names := make(map[string]bool, len(kept))
+	for i := range kept {
+		names[kept[i].Path] = true
+	}
+	for i := range kept {
+		if c := &kept[i]; c.Earlier {
+			for names[c.nameWith(c.Tildes)] {
+				c.Tildes++
+			}
+			names[c.nameWith(c.Tildes)] = true
+		}
 	}
 	return kept
 }

@@ -245,6 +245,48 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
+// What a session had before it was rewritten has a name of its own, whether another session is called
+// so, was kept and is gone, or comes later.
+func TestEarlierVersionBesideASessionOfItsName(t *testing.T) {
+	dir, a := t.TempDir(), &Archive{Dir: filepath.Join(t.TempDir(), "kept")}
+	put := func(name, text string) {
+		testkit.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		keepAll(t, a, dir, rules(time.Now()))
+	}
+	check := func(want ...string) {
+		t.Helper()
+		rows, err := a.Copies()
+		testkit.Check(t, err)
+		got := make(map[string]string)
+		for i := range rows {
+			c := &rows[i]
+			if f := a.Find(c.Name()); f == nil || a.Place(f) != a.Place(c) {
+				t.Errorf("%s is found as %+v", c.Name(), f)
+			}
+			text, err := os.ReadFile(a.Place(c))
+			testkit.Check(t, err)
+			got[filepath.Base(c.Name())] = string(text)
+		}
+		all := make(map[string]string)
+		for _, w := range want {
+			name, text, _ := strings.Cut(w, ": ")
+			all[name] = text
+		}
+		if diff := cmp.Diff(all, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	put("a.jsonl", "one\n")
+	put("a.jsonl", "two\n")
+	check("a~1.jsonl: one\n", "a.jsonl: two\n")
+	put("a~1.jsonl", "other\n")
+	check("a~~1.jsonl: one\n", "a.jsonl: two\n", "a~1.jsonl: other\n")
+	testkit.Check(t, os.Remove(filepath.Join(dir, "a~1.jsonl")))
+	check("a~~1.jsonl: one\n", "a.jsonl: two\n", "a~1.jsonl: other\n")
+	put("a~1.jsonl", "again\n")
+	check("a~~1.jsonl: one\n", "a.jsonl: two\n", "a~1~1.jsonl: other\n", "a~1.jsonl: again\n")
+}
+
 // Without its catalogue, an archive has the copies that lie in it, under the paths of their
 // originals, with their times and versions.
 func TestLostCatalogue(t *testing.T) {
