@@ -86,7 +86,7 @@ func hostileHome(t *testing.T, home string) (files int) {
 				places(v, "", found)
 			}
 		}
-		for i, place := range slices.Repeat(slices.Sorted(maps.Keys(found)), 3) { // with different ones each time
+		for i, place := range slices.Repeat(slices.Sorted(maps.Keys(found)), testkit.HowMany(1, 3, 9)) { // with different ones each time
 			files++
 			evil := evils[files%len(evils)] + evils[(files*7+3)%len(evils)] + evils[(files*5+11)%len(evils)]
 			other := fmt.Sprintf("%08x-0000-7000-8000-%012x", 0xa0000000+number, i)
@@ -130,7 +130,7 @@ func TestHostileSessions(t *testing.T) {
 	testkit.Unraced(t)
 	a, out, errs := testApp(t)
 	files := hostileHome(t, a.Home)
-	if files < 200 {
+	if files < testkit.HowMany(90, 280, 280) {
 		t.Fatalf("only %d files", files)
 	}
 	run := func(args ...string) (text, said string) {
@@ -203,8 +203,10 @@ resume the
 	}
 	for i, line := range strings.Split(strings.TrimSpace(ids), "\n") {
 		id, _, _ := strings.Cut(line, "\t")
-		commands = append(commands, []string{"show", "--no-pager", id})
-		if i%16 == 0 {
+		if i%testkit.HowMany(5, 1, 1) == 0 {
+			commands = append(commands, []string{"show", "--no-pager", id})
+		}
+		if i%testkit.HowMany(60, 16, 4) == 0 {
 			for _, how := range []string{"show --json", "show --calls", "show --all", "show --raw", "export", "export --html", "similar", "recap", "resume"} {
 				commands = append(commands, append(strings.Fields(how), id))
 			}
@@ -223,7 +225,7 @@ resume the
 	for i, args := range commands {
 		line := strings.Join(args, " ")
 		modes := modes
-		if args[0] == "show" && len(args) == 3 { // each in one of them
+		if args[0] == "show" && len(args) == 3 || testing.Short() { // each in one of them
 			modes = modes[i%4:][:1]
 		}
 		isJSON := strings.Contains(line, "--json") || strings.Contains(line, "--raw")
@@ -259,7 +261,7 @@ resume the
 			}
 		}
 	}
-	if seen < 1<<20 {
+	if seen < 1<<18 {
 		t.Errorf("all commands print %d bytes", seen)
 	}
 }
