@@ -136,12 +136,14 @@ func (b *Builder) Counted(kind session.Kind, values []Unknown, held int) bool {
 // Call adds the part of a call, and returns its text. Without a name and arguments it has none.
 func (b *Builder) Call(tool, id string, arguments jsonl.Value) (text []byte) {
 	lines, ok := b.countCall(tool, arguments)
+	var names [][2]int
 	if !ok {
 		if text = b.CallText(&b.JSON, tool, arguments); len(text) == 0 {
 			return nil
 		}
+		names = b.Leaves.Names
 	}
-	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Lines: lines, Tool: tool, ToolCallID: id})
+	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Names: names, Lines: lines, Tool: tool, ToolCallID: id})
 	return text
 }
 

@@ -579,6 +579,7 @@ func document(e *session.Entry, part int, file uint32) segment.Document {
 		Image:      segment.ImageTerm(e.Images),
 		Copy:       e.Copy,
 		Text:       p.Text,
+		Names:      p.Names,
 	}
 	if part == 0 && !strings.HasPrefix(e.ID, "@") {
 		d.EntryID = e.ID

@@ -112,19 +112,22 @@ func (p *parser) inString(text []byte) (jsonl.Value, bool) {
 func (p *parser) writeCall() []byte {
 	c := &p.call
 	var text []byte
+	var names [][2]int
 	if c.scan != nil {
 		text = p.CallText(c.scan, c.tool, c.arguments)
+		names = p.Leaves.Names
 	} else {
 		text = append(p.JSON.Room(len(c.tool)+len(c.text)+64), c.tool...)
 		if len(c.text) > 0 && p.typ == "function_call" {
 			text = append(append(text, '\n'), c.text...)
 		} else if len(c.text) > 0 {
+			names = [][2]int{{len(text) + len("\n"), len(text) + len("\ninput")}}
 			text = append(append(text, "\ninput: "...), c.text...)
 		}
 		text = p.JSON.Keep(text)
 	}
 	if len(text) > 0 {
-		p.Entry.Parts = append(p.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: c.tool, ToolCallID: c.id})
+		p.Entry.Parts = append(p.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Names: names, Tool: c.tool, ToolCallID: c.id})
 	}
 	return text
 }

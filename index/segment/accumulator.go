@@ -32,6 +32,7 @@ type Accumulator struct {
 	record   *inverted   // that of fieldRecord
 	keywords []*inverted // in the order of the table keywords
 	flag     *inverted   // that of FieldFlag
+	names    names
 	pairs    adjacency
 
 	docs   int
@@ -55,14 +56,19 @@ func NewAccumulator() *Accumulator {
 		named[spec.name] = f
 	}
 	a.id, a.text, a.record, a.flag = named[fieldID], named[FieldText], named[fieldRecord], named[FieldFlag]
+	a.names.inverted = named[FieldName]
 	for _, k := range keywords {
 		a.keywords = append(a.keywords, named[k.name])
 	}
-	a.emit = func(t analysis.Token) {
-		term := a.text.add(t.Term)
-		a.pairs.add(t, term.key, term.size)
-	}
+	a.emit = func(t analysis.Token) { a.addToken(t) }
 	return a
+}
+
+// addToken adds a token of the text, and returns the number of its term.
+func (a *Accumulator) addToken(t analysis.Token) uint32 {
+	term := a.text.add(t.Term)
+	a.pairs.add(t, term.key, term.size)
+	return a.text.postings[term.last].term
 }
 
 // Add adds a document and returns the number of tokens in its text. Its id must be
@@ -74,17 +80,57 @@ func (a *Accumulator) Add(d *Document) (tokens int) {
 			a.keywords[i].add([]byte(cut(v)))
 		}
 	}
-	return a.addText(d.Text)
+	return a.addText(d.Text, d.Names)
 }
 
-// addText adds the text of a document, and ends the document.
-func (a *Accumulator) addText(text []byte) (tokens int) {
-	tokens = a.analyzer.Walk(text, a.emit)
+// addText adds the text of a document with names of arguments at these places, and ends the document.
+func (a *Accumulator) addText(text []byte, places [][2]int) (tokens int) {
+	emit := a.emit
+	if len(places) > 0 {
+		emit = func(t analysis.Token) {
+			term := a.addToken(t)
+			for len(places) > 0 && t.Start >= places[0][1] {
+				places = places[1:]
+			}
+			if len(places) > 0 && t.Start >= places[0][0] {
+				a.names.note(term)
+			}
+		}
+	}
+	tokens = a.analyzer.Walk(text, emit)
+	a.names.flush(a.text)
 	if a.analyzer.Cut() {
 		a.flag.add([]byte(FlagCut))
 	}
 	a.end()
 	return tokens
+}
+
+// names is FieldName, with how often the document at work has each term in names.
+type names struct {
+	*inverted
+	counts map[uint32]uint32 // by the number of the term
+	order  []uint32          // of these numbers
+}
+
+func (n *names) note(term uint32) {
+	if n.counts == nil {
+		n.counts = make(map[uint32]uint32)
+	}
+	if n.counts[term]++; n.counts[term] == 1 {
+		n.order = append(n.order, term)
+	}
+}
+
+// flush adds the terms that the text has nowhere else.
+func (n *names) flush(text *inverted) {
+	for _, term := range n.order {
+		if text.postings[text.terms[term].last].freq == n.counts[term] {
+			n.add(text.term(term))
+		}
+	}
+	clear(n.counts)
+	n.order = n.order[:0]
 }
 
 // AddStored adds a value under an id, which must be new in the segment. Nothing of

@@ -30,6 +30,7 @@ const (
 	FieldCustom    Field = "custom" // customType
 	FieldEntry     Field = "eid"    // entry id, on the first part of an entry only
 	FieldFlag      Field = "flag"   // FlagError, FlagCut
+	FieldName      Field = "name"   // terms of the text that it has only in names of arguments
 	FieldSearch    Field = "search" // Yes, on calls and results of this program
 	FieldImage     Field = "image"  // the type of the entry's first image, or UnknownImage
 	FieldEntryHash Field = "copy"   // EntryHashTerm of the entry; duplicates share it
@@ -107,7 +108,7 @@ func termIf(is bool, term string) string {
 
 // specs has all fields in the order of the format: _id, then the others by name.
 var specs = func() []fieldSpec {
-	list := []fieldSpec{{FieldText, textOptions}, {fieldRecord, recordOptions}}
+	list := []fieldSpec{{FieldText, textOptions}, {fieldRecord, recordOptions}, {FieldName, keywordOptions}}
 	for _, k := range keywords {
 		list = append(list, k.fieldSpec)
 	}
@@ -187,6 +188,7 @@ type Document struct {
 	Image      string // ImageTerm of the entry
 	Copy       uint64 // session.Entry.Copy, a hash of the entry: equal for duplicates, 0 for none
 	Text       []byte
+	Names      [][2]int // session.Part.Names
 }
 
 // Keywords visits the keywords with which the document is indexed, except FlagCut,

@@ -104,7 +104,7 @@ func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens i
 	for _, k := range terms {
 		a.keywords[k.field].add([]byte(k.term))
 	}
-	return a.addText(text)
+	return a.addText(text, nil)
 }
 
 type stockField struct {

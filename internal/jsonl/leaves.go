@@ -25,7 +25,8 @@ const (
 // numbers on the way to the leaf with dots. Strings are decoded, other values are
 // copied. A text without names has only the strings. Neither has image data.
 type Leaves struct {
-	Omit []string // keys whose strings only a named text includes
+	Omit  []string // keys whose strings only a named text includes
+	Names [][2]int // of the named text that was written last: where each name begins and ends
 
 	s     *Scanner
 	named bool
@@ -50,7 +51,7 @@ type tally struct {
 // Begin starts a text in the given room, which may already contain the first line of
 // a named text. Strings that one of the held texts contains are omitted.
 func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
-	w.s, w.out, w.named, w.held = s, room, named, held
+	w.s, w.out, w.named, w.held, w.Names = s, room, named, held, nil
 	w.budget = heldBudget
 }
 
@@ -227,7 +228,9 @@ func (w *Leaves) newLine() {
 	if w.names -= len(w.name) + len(": "); w.names < 0 {
 		return
 	}
+	start := len(w.out)
 	w.out = appendValid(w.out, w.name)
+	w.Names = append(w.Names, [2]int{start, len(w.out)})
 	w.out = append(w.out, ": "...)
 }
 

@@ -239,11 +239,12 @@ type Repetition struct {
 // without its quotes, and is not decoded. Other parts without wanted text have neither.
 type Part struct {
 	Kind       Kind
-	Text       []byte // decoded UTF-8
-	JSON       []byte // instead of Text: a JSON string without its quotes
-	Lines      int    // instead of Text: how many of its lines are wanted
-	Tool       string // calls, nested calls and results: the tool's name
-	ToolCallID string // calls, nested calls and results
+	Text       []byte   // decoded UTF-8
+	Names      [][2]int // of arguments, in the text of a call: where each begins and ends
+	JSON       []byte   // instead of Text: a JSON string without its quotes
+	Lines      int      // instead of Text: how many of its lines are wanted
+	Tool       string   // calls, nested calls and results: the tool's name
+	ToolCallID string   // calls, nested calls and results
 
 	// Search says that it is a call or a result of this program, which repeat what other
 	// sessions say. The entry alone does not tell: see audit.Folder.

@@ -13,20 +13,26 @@ import (
 	"pigrep/internal/session"
 )
 
-// File visits the entries of a session file, with their facts if asked for, and returns its
+// File visits the entries of a session file of pi, with their facts if asked for, and returns its
 // header. An entry is valid only during the visit.
 func File(path string, facts bool, visit func(*session.Entry)) (session.Header, error) {
+	return With(pi.New(), adapter.State{Path: path, Facts: facts, Header: session.Header{Agent: pi.Name}}, visit)
+}
+
+// With is File for a file of any agent.
+func With(a adapter.Adapter, state adapter.State, visit func(*session.Entry)) (session.Header, error) {
+	path := state.Path
 	f, err := os.Open(path)
 	if err != nil {
 		return session.Header{}, err
 	}
 	defer f.Close()
-	parser := pi.New().Parse(adapter.State{Path: path, Facts: facts})
+	parser := a.Parse(state)
 	for lines := jsonl.NewReader(f, 0, 0); ; {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			head := parser.State().Header
-			head.Agent = pi.Name
+			head.Agent = state.Header.Agent
 			return head, nil
 		}
 		if err != nil {

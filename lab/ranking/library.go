@@ -61,6 +61,7 @@ type Answer struct {
 type Library struct {
 	Corpus *stories.Corpus
 	reader *index.Reader
+	agents adapter.Adapter
 
 	paths []string           // of the session files, sorted
 	lead  map[Entry]Entry    // the first copy of each physical entry
@@ -68,18 +69,22 @@ type Library struct {
 	ids   map[string]Entry   // by entry id
 }
 
-// Open indexes the session files below root. The index goes to the directory work. The
+// Open indexes the session files of pi below root. The index goes to the directory work. The
 // caller closes the Library.
 func Open(work, root string) (*Library, error) {
+	return open(work, pi.New(), adapter.Root{Path: root, Origin: "ranking"})
+}
+
+func open(work string, agents adapter.Adapter, roots ...adapter.Root) (*Library, error) {
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: filepath.Join(work, "index"), Adapter: pi.New(), Roots: []adapter.Root{{Path: root, Origin: "ranking"}},
+		Dir: filepath.Join(work, "index"), Adapter: agents, Roots: roots,
 		Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	l := &Library{
-		Corpus: stories.NewCorpus(), reader: res.Reader,
+		Corpus: stories.NewCorpus(), reader: res.Reader, agents: agents,
 		lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{},
 	}
 	list := slices.Clone(l.reader.Summaries())
@@ -111,7 +116,8 @@ func (l *Library) Close() error { return l.reader.Close() }
 // entries that may be copied.
 func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
 	l.paths = append(l.paths, s.Path)
-	_, err := decode.File(s.Path, false, func(e *session.Entry) {
+	state := adapter.State{Path: s.Path, Header: session.Header{Agent: s.Agent, Notes: s.Notes}}
+	_, err := decode.With(l.agents, state, func(e *session.Entry) {
 		at := Entry{s.Path, e.Line}
 		lead := at
 		if first, ok := copies[e.Copy]; ok {
@@ -124,7 +130,7 @@ func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
 		l.ids[strings.Clone(e.ID)] = lead
 		for i := range e.Parts {
 			id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
-			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Line: e.Line, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
+			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Line: e.Line, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text), Names: e.Parts[i].Names})
 		}
 	})
 	return err
@@ -179,12 +185,20 @@ func (l *Library) Grouped(text string) (Answer, error) {
 }
 
 func (l *Library) search(req search.Request) (a Answer, err error) {
-	req.Env = filter.Env{Now: now}
-	resp, err := search.Run(context.Background(), l.reader, pi.New(), stories.Disk{}, req)
+	resp, err := l.run(req)
 	if err != nil {
-		return a, fmt.Errorf("search for %q: %w", req.Text, err)
+		return a, err
 	}
 	return l.AnswerOf(resp), nil
+}
+
+func (l *Library) run(req search.Request) (*search.Response, error) {
+	req.Env = filter.Env{Now: now}
+	resp, err := search.Run(context.Background(), l.reader, l.agents, stories.Disk{}, req)
+	if err != nil {
+		return nil, fmt.Errorf("search for %q: %w", req.Text, err)
+	}
+	return resp, nil
 }
 
 // AnswerOf returns the answer that a response is.

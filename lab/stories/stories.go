@@ -203,7 +203,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 			p := &e.Parts[k]
 			d := segment.Document{
 				ID: segment.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
-				Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Image: segment.ImageTerm(e.Images), Copy: e.Copy, Text: p.Text,
+				Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Image: segment.ImageTerm(e.Images), Copy: e.Copy, Text: p.Text, Names: p.Names,
 			}
 			if k == 0 {
 				d.EntryID = e.ID
@@ -301,6 +301,7 @@ type Doc struct {
 	Line   int // of the entry; 0 if nobody asks
 	Kind   session.Kind
 	Text   string
+	Names  [][2]int       // session.Part.Names
 	Freq   map[string]int // occurrences of a term
 	Length int            // in tokens
 }

@@ -41,7 +41,8 @@ func samples(t testing.TB) (*index.Reader, adapter.Adapter) {
 func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
 	r, a := samples(t)
 	zone := time.FixedZone("", 5*3600+1800)
-	req := search.Request{Env: filter.Env{Now: time.Date(2026, 9, 20, 12, 0, 0, 0, zone)}}
+	// With a value more, there may be no hit that folds others.
+	req := search.Request{Any: true, Env: filter.Env{Now: time.Date(2026, 9, 20, 12, 0, 0, 0, zone)}}
 	count := func(text string, in scope.Scope) rank.Counts {
 		t.Helper()
 		only := req

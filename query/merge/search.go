@@ -52,7 +52,14 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 		m.Hits[i].Rank = i + 1
 	}
 	c := n.counts()
-	m.SessionTotal, m.Total, m.TotalIn, m.TotalAny, m.Weak, m.Folded = c.ListedSessions, c.Total, c.TotalSessions, c.TotalAny, c.Weak, c.Folded()
+	for _, x := range all {
+		for i := range x.hits {
+			if x.hits[i].Place.Level < n.least {
+				c.Listed++
+			}
+		}
+	}
+	m.SessionTotal, m.Total, m.TotalIn, m.TotalAny, m.Similar, m.Named, m.Weak, m.Folded = c.ListedSessions, c.Total, c.TotalSessions, c.TotalAny, c.Similar, c.Named, c.Weak, c.Folded()
 	m.TotalIsExact = m.TotalIsExact && !c.Inexact
 	m.DidYouMean = meant(answers)
 	if m.Total == 0 {
@@ -118,7 +125,9 @@ func (x *found) join(o *found) {
 	if b.Modified.After(a.Modified.Time) {
 		a, b = b, a
 	}
-	a.Place.Level, a.Place.Score = max(a.Place.Level, b.Place.Level), max(a.Place.Score, b.Place.Score)
+	if b.Place.Compare(&a.Place) < 0 {
+		a.Place = b.Place
+	}
 	a.Score, a.Hits, a.HitsAny, a.Looser = max(a.Score, b.Score), max(a.Hits, b.Hits), max(a.HitsAny, b.HitsAny), max(a.Looser, b.Looser)
 	a.Copies = append(slices.Concat(a.Copies, b.Copies), b.SessionPath)
 	x.SessionHit, x.hits = a, slices.Concat(x.hits, o.hits)
@@ -129,7 +138,7 @@ func (x *found) join(o *found) {
 // Hits below a level are left out, and sessions without hits.
 func withoutCopies(all []*found, least rank.Level, sort rank.Sort) []*found {
 	for _, x := range all {
-		x.hits = slices.DeleteFunc(x.hits, func(h search.Hit) bool { return h.Place.Level < least })
+		x.hits = slices.DeleteFunc(x.hits, func(h search.Hit) bool { return h.Place.Level < least && !h.Place.Ahead })
 		slices.SortStableFunc(x.hits, func(a, b search.Hit) int { return compare(&a, &b, sort) })
 	}
 	slices.SortStableFunc(all, func(a, b *found) int { return compareFound(a, b, sort) })
@@ -233,7 +242,7 @@ func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
 	tallies = slices.DeleteFunc(slices.Clone(tallies), func(t *search.Tally) bool { return t == nil })
 	for _, t := range tallies {
 		c := &t.Counts
-		for level, n := range map[rank.Level]int{rank.LevelWhole: c.Total, rank.LevelParts: c.Total + c.Parts, rank.LevelWeighty: c.Weighty, rank.LevelWeak: c.TotalAny} {
+		for level, n := range map[rank.Level]int{rank.LevelWhole: c.Total, rank.LevelParts: c.Total + c.Parts, rank.LevelWeighty: c.Weighty - c.Similar - c.Named, rank.LevelSimilar: c.Weighty - c.Named, rank.LevelNamed: c.Weighty, rank.LevelWeak: c.TotalAny} {
 			s.from[level] += min(max(n, 0), mostCounted)
 		}
 		s.open, s.inexact = s.open || t.Open, s.inexact || c.Inexact
@@ -283,7 +292,8 @@ func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
 // counts returns the sums as those of one index.
 func (s *totals) counts() rank.Counts {
 	c := rank.Counts{
-		Total: s.from[rank.LevelWhole], Parts: s.from[rank.LevelParts] - s.from[rank.LevelWhole], Weighty: s.from[rank.LevelWeighty], TotalAny: s.from[rank.LevelWeak],
+		Total: s.from[rank.LevelWhole], Parts: s.from[rank.LevelParts] - s.from[rank.LevelWhole], Weighty: s.from[rank.LevelNamed], TotalAny: s.from[rank.LevelWeak],
+		Similar: s.from[rank.LevelSimilar] - s.from[rank.LevelWeighty], Named: s.from[rank.LevelNamed] - s.from[rank.LevelSimilar],
 		Listed: s.from[s.least], TotalSessions: s.sessions[rank.LevelWhole], ListedSessions: s.sessions[s.least], Inexact: s.inexact || s.copied,
 	}
 	c.Weak = s.opt.WeakOf(&c)

@@ -332,14 +332,15 @@ func ExplainWords(list []WordCount, removed []Removed, meant string, without fun
 // the same way:
 //
 //	hits         have every word; words that say little may be missing
-//	looser ones  lack a word; they are counted apart, and folded if there are enough hits
+//	looser ones  lack a word, or have it only in a similar spelling or as the name of an argument, as
+//	             others do not; they are counted apart, and folded behind the last hit
 //	weak ones    have none of the words that matter; they are neither counted nor listed beside others
 type Counts = rank.Counts
 
 // Counts returns the numbers of hits in the response.
 func (r *Response) Counts() Counts {
 	return Counts{
-		Total: r.Total, TotalAny: r.TotalAny, Weak: r.Weak, Listed: r.TotalAny - r.Weak - r.Folded,
+		Total: r.Total, TotalAny: r.TotalAny, Similar: r.Similar, Named: r.Named, Weak: r.Weak, Listed: r.TotalAny - r.Weak - r.Folded,
 		TotalSessions: r.TotalIn, ListedSessions: r.SessionTotal, Inexact: !r.TotalIsExact,
 	}
 }
@@ -366,11 +367,16 @@ func in(sessions int) string {
 	return " in " + human.Plural(sessions, "session", "sessions")
 }
 
-// Apart says how many looser hits there are besides those of Found: "452 looser ones"; "" if
-// there are none.
+// Apart says how many looser hits there are besides those of Found, and why they are looser if all
+// are for one reason: "452 looser ones", "696 with similar spelling"; "" if there are none.
 func Apart(n Counts) string {
-	if n.Total == 0 || n.Looser() == 0 {
+	switch looser := n.Looser(); {
+	case n.Total == 0 || looser == 0:
 		return ""
+	case n.Similar == looser:
+		return human.Number(looser) + " with " + BySpelling
+	case n.Named == looser:
+		return human.Number(looser) + " " + ByName
 	}
 	return human.Plural(n.Looser(), "looser one", "looser ones")
 }

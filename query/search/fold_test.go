@@ -120,6 +120,9 @@ func TestFoundAndApart(t *testing.T) {
 		{Counts{Total: 1, TotalAny: 3, Weak: 1, TotalSessions: 1, Inexact: true}, "at least 1 hit in 1 session", "1 looser one"},
 		{Counts{TotalAny: 1452, ListedSessions: 9}, "1,452 looser hits in 9 sessions", ""},
 		{Counts{Total: 2, TotalAny: 2, TotalSessions: 2}, "2 hits in 2 sessions", ""},
+		{Counts{Total: 1, TotalAny: 697, Similar: 696, TotalSessions: 1}, "1 hit in 1 session", "696 with similar spelling"},
+		{Counts{Total: 80, TotalAny: 950, Named: 870, TotalSessions: 9}, "80 hits in 9 sessions", "870 only as the name of an argument"},
+		{Counts{Total: 80, TotalAny: 950, Named: 869, Similar: 1, TotalSessions: 9}, "80 hits in 9 sessions", "870 looser ones"},
 		{Counts{}, "0 hits", ""},
 	} {
 		if found, apart := Found(test.n), Apart(test.n); found != test.found || apart != test.apart {

@@ -63,7 +63,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		return forks
 	})}
 	resp := &Response{
-		SessionTotal: found.ListedSessions, Total: found.Total, TotalIn: found.TotalSessions, TotalAny: found.TotalAny, Weak: found.Weak, Folded: found.Folded(),
+		SessionTotal: found.ListedSessions, Total: found.Total, TotalIn: found.TotalSessions, TotalAny: found.TotalAny, Similar: found.Similar, Named: found.Named, Weak: found.Weak, Folded: found.Folded(),
 		About: About{in.Plan.Warnings, StateOf(in.Reader)},
 	}
 	var err error
@@ -180,7 +180,8 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
 	hit.Score, hit.Hits, hit.HitsAny, hit.Looser = rank.Rounded(x.Score), x.Total, x.TotalAny, max(0, x.Listed-x.Total)
 	hit.Forks = s.forks()[whole.Path]
-	hit.Place = rank.Place{Level: s.found.Place(x.Hits[0]).Level, Score: float32(x.Score), Copy: whole.Identity()}
+	first := s.found.Place(x.Hits[0])
+	hit.Place = rank.Place{Class: x.Class, Level: first.Level, Ahead: first.Ahead, Score: float32(x.Score), Copy: whole.Identity()}
 	if s.req.Redact {
 		hit.Redact()
 	}
@@ -272,7 +273,7 @@ func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 }
 
 // tierNames are the names of words.TierExact and its like, in their order.
-var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy}
+var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy, TierName}
 
 // hit makes the hit of a candidate, nil when its entry cannot be read any more.
 func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
@@ -334,6 +335,13 @@ func (s *responder) lacks(h *rank.Hit) (l Lacks) {
 		l.Missing = append(l.Missing, text)
 		if h.HasParts(e) {
 			l.Parts = append(l.Parts, text)
+		}
+		switch {
+		case !h.HasLoosely(e):
+		case h.Tier == words.TierName:
+			l.Named = append(l.Named, text)
+		default:
+			l.Similar = append(l.Similar, text)
 		}
 		if s.found.SaysLittle(e) {
 			l.MissingCommon = append(l.MissingCommon, text)

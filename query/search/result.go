@@ -73,7 +73,9 @@ type Response struct {
 	Total        int          // hits: they have every word, but maybe for some that say little; copies counted once
 	TotalIn      int          // sessions with such hits
 	TotalAny     int          // all hits, copies counted once
-	Folded       int          // of the looser hits: those that are left out because there are enough others
+	Similar      int          // of the looser hits: those that have a word only in a similar spelling
+	Named        int          // and those that have it only as the name of an argument
+	Folded       int          // of the looser hits: those that are left out, behind the last hit with every word
 	Searches     int          // hits that NoSearches left out, if all others fit into the limit
 	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
@@ -165,6 +167,7 @@ const (
 	TierForms  Tier = "forms"  // another English form
 	TierPrefix Tier = "prefix" // a longer word
 	TierFuzzy  Tier = "fuzzy"  // within one or two edits
+	TierName   Tier = "name"   // only the name of an argument
 )
 
 // Hit is a document that matches. Its JSON is documented in "pigrep help json":
@@ -210,15 +213,17 @@ type Lacks struct {
 	Missing       []string `json:"missing,omitempty"`
 	Elsewhere     []string `json:"elsewhere,omitempty"`     // words of Missing that another part of its session contains
 	Parts         []string `json:"parts,omitempty"`         // words of Missing whose parts it has: get, user and name for getUserName
+	Similar       []string `json:"similar,omitempty"`       // words of Missing that it has in a similar spelling
+	Named         []string `json:"named,omitempty"`         // words of Missing that it has only as names of arguments
 	MissingCommon []string `json:"missingCommon,omitempty"` // words of Missing that say little, such as "how"
 }
 
 // Told returns the words of Missing and Elsewhere that a reader wants to know of: those
-// that say something, and are not among Parts.
+// that say something, and that it does not have in some other way.
 func (l *Lacks) Told() (missing, elsewhere []string) {
 	says := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
-			return slices.Contains(l.MissingCommon, word) || slices.Contains(l.Parts, word)
+			return slices.Contains(slices.Concat(l.MissingCommon, l.Parts, l.Similar, l.Named), word)
 		})
 	}
 	return says(l.Missing), says(l.Elsewhere)
@@ -248,14 +253,23 @@ func (h *Hit) Notes() (notes []string) {
 	return notes
 }
 
+// Remarks on hits that have a word in the loosest ways; they also say what is folded.
+const (
+	BySpelling = "similar spelling"
+	ByName     = "only as the name of an argument"
+)
+
 // OnlyParts begins the remark on words that a hit has only in parts.
 const OnlyParts = "only parts of "
 
 // MatchNotes returns the words that a hit lacks or has only in parts or in a similar
 // spelling.
 func (h *Hit) MatchNotes() (notes []string) {
-	if h.Tier == TierFuzzy {
-		notes = append(notes, "similar spelling")
+	switch h.Tier {
+	case TierName:
+		notes = append(notes, ByName)
+	case TierFuzzy:
+		notes = append(notes, BySpelling)
 	}
 	if len(h.Parts) > 0 {
 		notes = append(notes, OnlyParts+strings.Join(h.Parts, ", "))

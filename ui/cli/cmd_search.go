@@ -139,6 +139,10 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 		return err
 	}
 	x.Report(&res.Index, res.Warnings[warned:]) // of hits that were read while they were written
+	if q.Out.Format.Records() && res.Folded > 0 {
+		of := human.When(res.Folded < res.Looser(), human.Number(res.Folded)+" of ")
+		a.Advise("", "%s%s not listed; --any lists them", of, search.Apart(res.Counts()))
+	}
 	return o.finish(x, req, res, answer.Written() > 0)
 }
 

@@ -61,10 +61,12 @@ func (s *Search) JSON(j *JSON) {
 				TotalAny int `json:"totalAny"`
 				TotalIn  int `json:"totalSessions"`
 				Looser   int `json:"looser"`
+				Similar  int `json:"similar,omitempty"`
+				Named    int `json:"named,omitempty"`
 				Folded   int `json:"folded,omitempty"`
 				Weak     int `json:"minor,omitempty"`
 				listEnd
-			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, listEnd{r.TotalIsExact, List(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}}
+			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Similar, r.Named, r.Folded, r.Weak, listEnd{r.TotalIsExact, List(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}}
 		},
 	}
 	if !s.Flat {

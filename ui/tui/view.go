@@ -352,7 +352,8 @@ func (m *Model) found() string {
 	case n.Total == 0 || n.Looser() == 0:
 		return search.Found(n)
 	}
-	text := search.Found(n) + ", " + human.Number(n.Looser()) + " looser"
+	apart, _, _ := strings.Cut(search.Apart(n), " one")
+	text := search.Found(n) + ", " + apart
 	if keys := m.keysOf("any"); s.found.Folded > 0 && keys != "" {
 		text += " (" + keys + ")"
 	}

@@ -70,6 +70,9 @@ func run(o options, out io.Writer) (err error) {
 		}
 	}
 	printFigures(out, all)
+	words := must.Get(ranking.OpenAll(filepath.Join(work, "all"), testkit.Root(), testkit.Fixtures()))
+	defer words.Close()
+	must.Do(words.PrintWords(out, o.losers))
 	if o.base != "" {
 		must.Do(printDifferences(out, all, read(o.base)), "-base ", o.base)
 	}

@@ -3,6 +3,7 @@ package rank
 import (
 	"context"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -15,14 +16,19 @@ type fileCount struct {
 	hits [LevelWhole + 1]int // by level
 	mask uint64              // words and fields that some candidate has, at least in parts
 	full uint64              // those that some candidate matches
+
+	unfolded int // hits below the level of those that are listed, but listed
 }
 
+// listed returns how many hits are listed.
+func (t *fileCount) listed(least Level) int { return t.from(least) + t.unfolded }
+
 // count adds a candidate; of one that was dropped only the words.
-func (t *fileCount) count(mask, partial uint64, v verdict, dropped bool) {
+func (t *fileCount) count(mask, partial uint64, level Level, dropped bool) {
 	t.mask |= mask
 	t.full |= full(mask, partial)
 	if !dropped {
-		t.hits[v.level()]++
+		t.hits[level]++
 	}
 }
 
@@ -93,17 +99,29 @@ func newRanking(opt *Options) *ranking {
 }
 
 // add adds a candidate, if it may be listed or read, and reports whether it may.
-func (r *ranking) add(score float32) bool {
-	if !r.admits(score) {
+func (r *ranking) add(s standing) bool {
+	if !r.admits(s) {
 		return false
 	}
-	r.here.add(score)
-	r.best.add(score)
+	r.here.add(s)
+	r.best.add(s)
 	return true
 }
 
 // admits reports whether a candidate may be among the best of its file, or of all.
-func (r *ranking) admits(score float32) bool { return r.here.admits(score) || r.best.admits(score) }
+func (r *ranking) admits(s standing) bool { return r.here.admits(s) || r.best.admits(s) }
+
+// A standing is the class and the score of a candidate in one number: better ones are higher.
+type standing uint64
+
+func (c *Candidate) standing() standing {
+	return standing(^c.class)<<32 | standing(math.Float32bits(max(0, c.score)))
+}
+
+// score returns the score, if the class is this one.
+func (s standing) score(class uint16) (score float32, ok bool) {
+	return math.Float32frombits(uint32(s)), uint16(s>>32) == ^class
+}
 
 // rounding is the relative error that the factors of the second stage may add to a
 // score.
@@ -111,11 +129,11 @@ const rounding = 1e-5
 
 // topScores holds the highest scores, in ascending order.
 type topScores struct {
-	list []float32
+	list []standing
 	most int
 }
 
-func (t *topScores) add(score float32) {
+func (t *topScores) add(score standing) {
 	switch {
 	case t.most >= All: // every score is admitted
 	case len(t.list) < t.most:
@@ -130,20 +148,32 @@ func (t *topScores) add(score float32) {
 	}
 }
 
-// sessionScore returns the score of a session whose best hits have these scores.
-func (t *topScores) sessionScore() (sum float64) {
+// session returns the class of a session whose best hits these are, and its score, to which hits of
+// looser classes add nothing.
+func (t *topScores) session() (class uint16, sum float64) {
+	class = ^uint16(t.list[len(t.list)-1] >> 32)
 	part := 1.0
-	for _, score := range slices.Backward(t.list) {
+	for _, s := range slices.Backward(t.list) {
+		score, ok := s.score(class)
+		if !ok {
+			break
+		}
 		sum += part * float64(score)
 		part *= share
 	}
-	return sum
+	return class, sum
 }
 
 // admits reports whether a score may be one of the highest, once the second stage has
 // changed it.
-func (t *topScores) admits(score float32) bool {
-	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
+func (t *topScores) admits(s standing) bool {
+	if len(t.list) < t.most || s >= t.list[0] {
+		return true
+	}
+	class := ^uint16(s >> 32)
+	last, ok := t.list[0].score(class)
+	score, _ := s.score(class)
+	return ok && score >= last*(1-rounding)
 }
 
 // segment adds the candidates of a segment to its list.
@@ -237,8 +267,8 @@ func (c *collector) collect(seg *segmentState) error {
 				partial = sc.partial[i]
 				sc.partial[i] = 0
 			}
-			base, tier := sc.score[i], sc.tier[i]
-			sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
+			base, tier, class := sc.score[i], sc.tier[i], sc.class[i]
+			sc.mask[i], sc.score[i], sc.tier[i], sc.class[i] = 0, 0, 0, 0
 			if doc >= c.runEnd {
 				c.enter(seg, doc)
 			}
@@ -250,11 +280,12 @@ func (c *collector) collect(seg *segmentState) error {
 				at = c.ownerOf(seg, doc, at)
 			}
 			f := &files[at]
-			byID := f.ids
+			byID, named := f.ids, false
 			if len(seg.idHits) > 0 {
 				if id := seg.idHits[doc]; id != 0 {
 					byID |= id
 					base += idScore
+					named = true
 				}
 			}
 			mask, partial = mask|byID, partial&^byID
@@ -272,22 +303,25 @@ func (c *collector) collect(seg *segmentState) error {
 			if !v.hit && !(pending && c.verdicts.evaluate(mask&^negated, partial).hit) {
 				continue
 			}
-			score := base * f.recency * v.covered
 			final := !pending && !keepAll && !seg.copied.Has(doc)
+			x := Candidate{
+				segment: int32(seg.number), file: at, doc: doc, class: class | v.class,
+				base: base, score: base * f.recency * v.covered, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
+			}
+			if named {
+				x.class = 0
+			}
 			if final {
-				hits[at].count(mask, partial, v.verdict, false)
-				seg.marks.add(doc, v.verdict)
-				kept := c.any.add(score)
+				level, s := v.level(tier), x.standing()
+				hits[at].count(mask, partial, level, false)
+				seg.marks.add(doc, level)
+				kept := c.any.add(s)
 				if v.whole && c.whole != nil {
-					kept = c.whole.add(score) || kept
+					kept = c.whole.add(s) || kept
 				}
 				if !kept {
 					continue
 				}
-			}
-			x := Candidate{
-				segment: int32(seg.number), file: at, doc: doc,
-				base: base, score: score, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
 			}
 			if final {
 				c.runBest = append(c.runBest, x)
@@ -324,7 +358,7 @@ func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool 
 // flush adds the best candidates of a run to the segment.
 func (c *collector) flush(seg *segmentState) {
 	for _, x := range c.runBest {
-		if c.any.admits(x.score) || c.whole != nil && c.whole.admits(x.score) && c.verdicts.evaluate(x.mask, x.partial).whole {
+		if s := x.standing(); c.any.admits(s) || c.whole != nil && c.whole.admits(s) && c.verdicts.evaluate(x.mask, x.partial).whole {
 			seg.found.add(x)
 		}
 	}
@@ -412,9 +446,9 @@ func (s *search) marked(least Level) (sets []docset.Set) {
 // marks are the hits of a segment, by their levels.
 type marks [LevelWhole + 1]docset.Set
 
-func (m *marks) add(doc uint32, v verdict) {
-	if m != nil && v.hit {
-		m[v.level()].Add(doc)
+func (m *marks) add(doc uint32, level Level) {
+	if m != nil && level > 0 {
+		m[level].Add(doc)
 	}
 }
 
@@ -434,6 +468,7 @@ type Candidate struct {
 	base    float32 // the sum over the words
 	score   float32
 
+	class    uint16 // candidates of a lower one come first: of what it lacks, and the ways of the weightiest words
 	tier     uint8
 	resolved bool
 	pending  bool // some word has to be verified

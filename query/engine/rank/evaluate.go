@@ -7,23 +7,35 @@ import (
 // verdict says what a document is to a query.
 type verdict struct {
 	hit     bool
-	whole   bool // it lacks nothing, or only words that say little
-	parts   bool // it lacks nothing, if all parts of a compound are enough
-	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
+	whole   bool   // it lacks nothing, or only words that say little
+	parts   bool   // it lacks nothing, if all parts of a compound are enough
+	weighty bool   // it has a weighty word, or all parts of one, or lacks nothing
+	loosely bool   // it would lack less if similar spellings and names of arguments were the word
+	class   uint16 // of what it lacks; see Candidate
 }
+
+// Classes of what a document lacks. To the right of them are the ways of the weightiest words.
+const (
+	classLacking uint16 = 1 << (13 + iota) // a word, if one word decides what the query is about
+	classLoosely                           // a word that it has loosely, if one word decides
+	classMinor                             // all weighty words
+)
 
 // Level says how good a hit is; 0 is no hit.
 type Level uint8
 
 // The levels of hits, the best one last.
 const (
-	LevelWeak Level = iota + 1
+	LevelWeak    Level = iota + 1
+	LevelNamed         // it has a word only as the name of an argument
+	LevelSimilar       // it has a word only in a similar spelling
 	LevelWeighty
 	LevelParts
 	LevelWhole
 )
 
-func (v verdict) level() Level {
+// level returns the level of a hit whose loosest word has this tier.
+func (v verdict) level(tier uint8) Level {
 	switch {
 	case !v.hit:
 		return 0
@@ -31,6 +43,10 @@ func (v verdict) level() Level {
 		return LevelWhole
 	case v.parts:
 		return LevelParts
+	case v.loosely && tier == words.TierName:
+		return LevelNamed
+	case v.loosely:
+		return LevelSimilar
 	case v.weighty:
 		return LevelWeighty
 	}
@@ -40,7 +56,9 @@ func (v verdict) level() Level {
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
 // far fewer different masks than documents. It is used by one goroutine.
 type evaluator struct {
+	plan     *words.ResolvedQuery
 	root     *words.Expr
+	loosely  uint64 // words that a document may have only loosely
 	weighty  uint64 // words that weigh enough for a hit to be shown
 	slight   uint64 // words that a hit may lack
 	unscored bool   // no word of the query is scored
@@ -58,10 +76,16 @@ type evaluated struct {
 }
 
 func newEvaluator(p *words.ResolvedQuery, allWords bool) evaluator {
-	e := evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.ImportantMask, slight: p.SlightMask, allWords: allWords}
+	e := evaluator{plan: p, root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.ImportantMask, slight: p.SlightMask, allWords: allWords}
 	if allWords {
 		e.slight = 0
 	}
+	for _, w := range p.Words {
+		if w.Scored && len(w.Parts) == 0 && w.Find == nil {
+			e.loosely |= w.Bit
+		}
+	}
+	e.loosely &^= e.slight
 	return e
 }
 
@@ -78,8 +102,11 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 		hit := e.root.Hit(full(mask, partial), partial)
 		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask|e.slight, nil)) == 0 }
 		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask)}
-		v.weighty = v.whole || e.unscored || mask&e.weighty != 0
+		loosely := partial & e.loosely
+		v.weighty = v.whole || e.unscored || (mask|loosely)&e.weighty != 0
+		v.loosely = loosely != 0
 		v.hit = hit && (v.whole || !e.allWords)
+		v.class = e.class(mask, partial, v)
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: v}
 		if e.covered != nil {
 			l.covered = e.covered(mask, partial, l.verdict)
@@ -95,27 +122,43 @@ func (s *search) verdictOf(c *Candidate) verdict {
 	return s.eval.evaluate(c.mask, c.partial)
 }
 
+// class returns the class of what a document lacks, and the ways of the words that it lacks.
+func (e *evaluator) class(mask, partial uint64, v verdict) (class uint16) {
+	if !v.weighty {
+		class = classMinor
+	}
+	if !e.plan.HasKey {
+		return class
+	}
+	if !v.parts && mask&e.plan.InformativeMask != e.plan.InformativeMask {
+		class |= classLacking
+	}
+	if v.loosely {
+		class |= classLoosely
+	}
+	for _, w := range e.plan.Words {
+		switch {
+		case w.Place < 0:
+		case mask&partial&w.Bit != 0:
+			class |= words.WayParts << w.Place
+		case (mask|partial)&w.Bit == 0, mask&w.Bit == 0 && len(w.Parts) > 0:
+			class |= words.WayMissing << w.Place
+		}
+	}
+	return class
+}
+
 // Someone who types keywords wants texts with all of them. A text with half of them must not
 // rank above one with all of them because it is shorter. If one word decides what the query
-// is about, as one of two always does, a text with all words counts many times as much. A
+// is about, as one of two always does, a text with all words is of another class. A
 // sentence has words that a text may lack. A text without any weighty word comes after all
 // others.
-const (
-	coverageShare = 0.6 // of a score, that depends on how much of the query a document has
-	coverageAll   = 100
-	coverageMinor = 1e-4
-)
+const coverageShare = 0.6 // of a score, that depends on how much of the query a document has
 
 // covered returns the factor for how much of the query a document has.
 func covered(p *words.ResolvedQuery, mask, partial uint64, v verdict) float32 {
 	switch {
-	case !v.weighty:
-		return coverageMinor
-	case p.HasKey && (v.parts || mask&p.InformativeMask == p.InformativeMask):
-		return coverageAll
-	case p.IsSentence || p.Weight == 0:
-		return 1
-	case v.parts:
+	case p.IsSentence, p.Weight == 0, v.parts, p.HasKey && mask&p.InformativeMask == p.InformativeMask:
 		return 1
 	}
 	has := 0.0

@@ -22,6 +22,7 @@ type Hit struct {
 	Part    int
 	Missing []*words.Expr // what it lacks
 	ofFile  uint64        // words and fields of its session
+	loosely uint64        // words that it has, but lacks because others have them more tightly
 }
 
 // Hit looks up a candidate in the index. It returns false if the session record no
@@ -46,6 +47,7 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	return &Hit{
 		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
 		Missing: r.s.plan.Query.Root.Missing(full(c.mask, c.partial), nil), ofFile: r.s.files[r.s.head(c.file)].full,
+		loosely: c.partial &^ c.mask & r.s.eval.loosely,
 	}, ok, nil
 }
 
@@ -53,6 +55,10 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
 func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
+
+// HasLoosely reports whether the hit has a missing word in a similar spelling, or as the name of an
+// argument, as Tier says.
+func (h *Hit) HasLoosely(e *words.Expr) bool { return e.Matches(h.loosely) }
 
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
 
@@ -181,19 +187,22 @@ func (r *Result) RecordsRead() (n int) {
 
 // A Place says where a hit stands among those of several searches.
 type Place struct {
-	Level Level   `json:"level"`          // compared first
-	Score float32 `json:"score"`          // before it is rounded
-	Copy  uint64  `json:"copy,omitempty"` // as of session.Entry.Copy, for its part: equal for copies; 0: not known
+	Class uint16  `json:"class,omitempty"` // compared first
+	Level Level   `json:"level"`
+	Ahead bool    `json:"ahead,omitempty"` // it is listed whatever its level: it stands before others that are
+	Score float32 `json:"score"`           // before it is rounded
+	Copy  uint64  `json:"copy,omitempty"`  // as of session.Entry.Copy, for its part: equal for copies; 0: not known
 }
 
 // Compare orders places, the best first.
 func (p *Place) Compare(o *Place) int {
-	return cmp.Or(cmp.Compare(o.Score, p.Score))
+	return cmp.Or(cmp.Compare(p.Class, o.Class), cmp.Compare(o.Score, p.Score))
 }
 
 // Place returns the place of a candidate that Hit has looked up.
 func (r *Result) Place(c *Candidate) Place {
-	return Place{r.s.verdictOf(c).level(), c.score, c.copy}
+	level := r.s.verdictOf(c).level(c.tier)
+	return Place{c.class, level, level < r.s.least, c.score, c.copy}
 }
 
 // IsOpen reports whether the query is an open question.

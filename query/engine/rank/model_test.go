@@ -140,6 +140,9 @@ func (m *model) word(d *stories.Doc, w *words.ResolvedWord, terms []words.Expans
 		}
 	}()
 	if len(w.Parts) == 0 {
+		if a.match && a.tier >= w.Loosely {
+			a.match, a.partial, a.value = false, true, a.value*looselyShare
+		}
 		return a
 	}
 	sum, mean := 0.0, 0.0
@@ -190,6 +193,7 @@ func hasWithin(d *stories.Doc, word string) bool {
 // modelHit is the expected result of a search for one document.
 type modelHit struct {
 	Entry   string
+	Class   uint16 // but for classLoosely
 	Score   float64
 	Missing []string
 }
@@ -204,6 +208,7 @@ func (m *model) search(p *words.ResolvedQuery, allowed func(*stories.Doc) bool) 
 			continue
 		}
 		var mask, partial uint64
+		var ways uint16
 		score, worth, covered, scored := 0.0, 0.0, 0.0, false
 		for k, w := range p.Words {
 			a := m.word(d, w, w.Terms)
@@ -212,6 +217,15 @@ func (m *model) search(p *words.ResolvedQuery, allowed func(*stories.Doc) bool) 
 			}
 			if a.partial {
 				partial |= 1 << k
+			}
+			switch {
+			case w.Place < 0:
+			case a.match && a.partial:
+				ways |= words.WayParts << w.Place
+			case a.match || a.partial && len(w.Parts) == 0:
+				ways |= w.WayOf(a.tier) << w.Place
+			default:
+				ways |= words.WayMissing << w.Place
 			}
 			if w.Scored {
 				scored = true
@@ -237,16 +251,18 @@ func (m *model) search(p *words.ResolvedQuery, allowed func(*stories.Doc) bool) 
 			h.Missing = append(h.Missing, e.Text())
 		}
 		factor := 1.0
-		if scored && mask&p.ImportantMask == 0 && len(h.Missing) > 0 {
-			factor = coverageMinor
-		} else if worth > 0 {
-			switch whole := len(p.Query.Root.Missing(mask|p.SlightMask, nil)) == 0; {
-			case p.HasKey && (whole || mask&p.InformativeMask == p.InformativeMask):
-				factor = coverageAll
-			case !whole && !p.IsSentence:
-				factor = 1 - coverageShare + coverageShare*covered/worth
-			}
+		if loosely := partial &^ mask &^ compounds(p); scored && (mask|loosely)&p.ImportantMask == 0 && len(h.Missing) > 0 {
+			h.Class = classMinor
 		}
+		whole := len(p.Query.Root.Missing(mask|p.SlightMask, nil)) == 0
+		all := whole || p.HasKey && mask&p.InformativeMask == p.InformativeMask
+		if worth > 0 && !all && !p.IsSentence {
+			factor = 1 - coverageShare + coverageShare*covered/worth
+		}
+		if p.HasKey && !all {
+			h.Class |= classLacking
+		}
+		h.Class |= ways
 		h.Score = score * factor * m.recency[d.ID.File]
 		if len(p.Query.Root.Missing(mask&^partial|p.SlightMask, nil)) == 0 {
 			total++
@@ -346,9 +362,22 @@ func TestFirstStageAgainstModel(t *testing.T) {
 			if diff := gocmp.Diff(w.Missing, missing); diff != "" {
 				rt.Fatalf("%q: missing in %q (-want +got):\n%s", text, l.Texts[id], diff)
 			}
+			if c.class&^classLoosely != w.Class {
+				rt.Fatalf("%q: class of %q is %#x, want %#x", text, l.Texts[id], c.class, w.Class)
+			}
 			if math.Abs(w.Score-h.Score) > 1e-3*max(1, w.Score) {
 				rt.Fatalf("%q: score of %q is %v, want %v", text, l.Texts[id], h.Score, w.Score)
 			}
 		}
 	})
+}
+
+// compounds returns the words that have parts.
+func compounds(p *words.ResolvedQuery) (bits uint64) {
+	for _, w := range p.Words {
+		if len(w.Parts) > 0 {
+			bits |= w.Bit
+		}
+	}
+	return bits
 }

@@ -34,30 +34,43 @@ func (s *search) selected() (*Result, error) {
 // equal scores, and putting these in order means to look them up in the index: only the
 // hits of the selected sessions are.
 func (s *search) bestSessions(r *Result) {
-	scores := make([]float32, sharesOf*len(s.files))
+	scores := make([]standing, sharesOf*len(s.files))
 	best := make([]topScores, len(s.files))
 	for i := range best {
 		best[i] = topScores{scores[sharesOf*i : sharesOf*i : sharesOf*(i+1)], sharesOf}
 	}
-	for c := range s.shown() {
-		best[s.head(c.file)].add(c.score)
+	for c := range s.from(min(s.least, cmp.Or(s.pool, s.least))) {
+		best[s.head(c.file)].add(c.standing())
 	}
 	type scored struct {
+		class uint16
 		score float64
 		file  int32
 	}
 	var list []scored
 	for i := range best {
 		if len(best[i].list) > 0 {
-			list = append(list, scored{best[i].sessionScore(), int32(i)})
+			class, score := best[i].session()
+			list = append(list, scored{class, score, int32(i)})
 		}
 	}
 	slices.SortFunc(list, func(a, b scored) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
+		if d := cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.score, a.score)); d != 0 {
+			return d
 		}
 		return cmp.Or(s.files[b.file].newest.Compare(s.files[a.file].newest), cmp.Compare(a.file, b.file))
 	})
+	for len(list) > 0 && s.files[list[len(list)-1].file].listed(s.least) == 0 {
+		list = list[:len(list)-1]
+	}
+	for _, x := range list { // it ranks among those with hits that are listed
+		if f := &s.files[x.file]; f.listed(s.least) == 0 {
+			f.rescued, f.unfolded = true, f.from(s.pool)
+			s.counts.Listed += f.unfolded
+			s.counts.ListedSessions++
+		}
+	}
+	r.Counts = s.counts
 	list = list[:min(s.opt.Limit, len(list))]
 
 	top := make(map[int32][]*Candidate, len(list))
@@ -76,7 +89,7 @@ func (s *search) bestSessions(r *Result) {
 	}
 	for _, scored := range list {
 		x := s.session(scored.file)
-		x.Score = scored.score
+		x.Class, x.Score = scored.class, scored.score
 		hits := top[scored.file]
 		x.Hits = hits[:min(s.opt.PerSession, len(hits))]
 		x.Reserve = hits[len(x.Hits):]
@@ -87,11 +100,25 @@ func (s *search) bestSessions(r *Result) {
 	}
 }
 
-// shown returns the candidates that are listed.
-func (s *search) shown() func(yield func(*Candidate) bool) {
+// from returns the candidates with a level or a better one.
+func (s *search) from(least Level) func(yield func(*Candidate) bool) {
 	return func(yield func(*Candidate) bool) {
 		for c := range s.found.all() {
-			if !c.dropped && s.eval.evaluate(c.mask, c.partial).level() >= s.least && !yield(c) {
+			if !c.dropped && s.levelOf(c) >= least && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// shown returns the candidates that are listed.
+func (s *search) shown() func(yield func(*Candidate) bool) {
+	if s.floor == 0 {
+		return s.from(s.least)
+	}
+	return func(yield func(*Candidate) bool) {
+		for c := range s.from(s.pool) {
+			if (c.standing() >= s.floor || s.levelOf(c) >= s.least || s.files[s.head(c.file)].rescued) && !yield(c) {
 				return
 			}
 		}
@@ -100,14 +127,14 @@ func (s *search) shown() func(yield func(*Candidate) bool) {
 
 func (s *search) session(at int32) Session {
 	f := &s.files[at]
-	return Session{File: int(at), Total: f.hits[LevelWhole], TotalAny: f.from(LevelWeak), Listed: f.from(s.least)}
+	return Session{File: int(at), Total: f.hits[LevelWhole], TotalAny: f.from(LevelWeak), Listed: f.listed(s.least)}
 }
 
 // insertBest inserts a candidate into a list of at most so many best ones.
 func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Candidate {
 	if len(list) == most {
 		last := list[most-1]
-		if c.score < last.score || s.compare(c, last) >= 0 {
+		if s.compare(c, last) >= 0 {
 			return list
 		}
 		list = list[:most-1]

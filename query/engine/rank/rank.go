@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,7 +96,8 @@ type Result struct {
 
 // Session is a session with hits.
 type Session struct {
-	File     int // place of its summary among those of the index; of several files, the one in which it goes on
+	File     int    // place of its summary among those of the index; of several files, the one in which it goes on
+	Class    uint16 // of its best hit
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
 	Reserve  []*Candidate // the next ones, for hits that are not shown after all
@@ -132,6 +134,8 @@ type Counts struct {
 	TotalAny       int  // all hits
 	Parts          int  // hits whose missing words are all present in parts
 	Weighty        int  // hits with a weighty word, or all parts of one
+	Similar        int  // of these, looser hits that have a word only in a similar spelling
+	Named          int  // and those that have it only as the name of an argument
 	Weak           int  // hits without any weighty word, nor all parts of one, which are left out
 	Listed         int  // hits that are not left out
 	TotalSessions  int  // with hits that lack nothing
@@ -170,7 +174,7 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 		return false, err
 	}
 	for c := range s.found.all() {
-		if v := s.eval.evaluate(c.mask, c.partial); c.dropped || !v.whole || c.tier == words.TierFuzzy {
+		if v := s.eval.evaluate(c.mask, c.partial); c.dropped || !v.whole || c.tier >= words.TierFuzzy {
 			continue
 		}
 		s.resolve(c)
@@ -190,11 +194,13 @@ type search struct {
 	eval        evaluator
 	showing     sync.Mutex // of eval, once hits are shown
 	counts      Counts
-	least       Level // level of the hits that are listed; see countAll
-	wordless    bool  // documents without any word or id of the query may be hits
-	keepAll     bool  // keep all candidates, not only the best of each session
-	enough      int   // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
-	phraseBytes int   // as of Input
+	least       Level    // level of the hits that are listed; see countAll
+	pool        Level    // of those that are ranked with them, of which folding leaves some
+	floor       standing // hits of the pool that stand as high are listed
+	wordless    bool     // documents without any word or id of the query may be hits
+	keepAll     bool     // keep all candidates, not only the best of each session
+	enough      int      // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
+	phraseBytes int      // as of Input
 
 	found      candidates
 	duplicates duplicates
@@ -226,11 +232,39 @@ func (s *search) secondStage() error {
 	if s.plan.Weight == 0 {
 		return nil
 	}
+	s.pool = s.least
+	if s.least > LevelNamed && !s.plan.HasKey { // else these stand first by their class
+		s.pool = LevelNamed
+	}
 	var top []*Candidate
-	for c := range s.shown() {
+	for c := range s.from(s.pool) {
 		top = s.insertBest(top, c, rerankCandidates)
 	}
-	return s.rerank(top)
+	if err := s.rerank(top); err != nil || s.pool == s.least {
+		return err
+	}
+	s.unfold()
+	return nil
+}
+
+// unfold lists what stands before the last hit of those that are listed in any case.
+func (s *search) unfold() {
+	s.floor = math.MaxUint64
+	for c := range s.from(s.least) {
+		s.floor = min(s.floor, c.standing())
+	}
+	for c := range s.from(s.pool) {
+		if s.levelOf(c) < s.least && c.standing() >= s.floor {
+			s.files[s.head(c.file)].unfolded++
+			s.counts.Listed++
+		}
+	}
+	s.counts.ListedSessions = 0
+	for i := range s.files {
+		if s.files[i].listed(s.least) > 0 {
+			s.counts.ListedSessions++
+		}
+	}
 }
 
 // find fills found with the hits, one for each group of duplicates, and counts the hits
@@ -245,19 +279,22 @@ func (s *search) find() error {
 	if err := s.verify(); err != nil {
 		return err
 	}
-	s.duplicates.settle(func(c *Candidate) Level { return s.eval.evaluate(c.mask, c.partial).level() })
+	s.duplicates.settle(s.levelOf)
 	for c := range s.found.all() {
 		if !c.counted {
 			v := s.eval.evaluate(c.mask, c.partial)
-			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
+			level := v.level(c.tier)
+			s.files[c.file].count(c.mask, c.partial, level, c.dropped)
 			if !c.dropped {
-				s.segs[c.segment].marks.add(c.doc, v)
+				s.segs[c.segment].marks.add(c.doc, level)
 			}
 		}
 	}
 	s.countAll()
 	return nil
 }
+
+func (s *search) levelOf(c *Candidate) Level { return s.eval.evaluate(c.mask, c.partial).level(c.tier) }
 
 // score fills found with every document that is a hit as far as the index can tell.
 func (s *search) score() error {
@@ -380,11 +417,12 @@ func (s *search) countAll() {
 			n.TotalSessions++
 		}
 	}
-	n.Total, n.Parts, n.Weighty, n.TotalAny = all.hits[LevelWhole], all.hits[LevelParts], all.from(LevelWeighty), all.from(LevelWeak)
+	n.Total, n.Parts, n.Weighty, n.TotalAny = all.hits[LevelWhole], all.hits[LevelParts], all.from(LevelNamed), all.from(LevelWeak)
+	n.Similar, n.Named = all.hits[LevelSimilar], all.hits[LevelNamed]
 	n.Weak = s.opt.WeakOf(&n)
 	s.least = s.opt.LeastOf(&n, s.plan.IsOpen)
 	for i := range s.files {
-		if listed := s.files[i].from(s.least); listed > 0 {
+		if listed := s.files[i].listed(s.least); listed > 0 {
 			n.Listed += listed
 			n.ListedSessions++
 		}
@@ -401,8 +439,10 @@ func (o *Options) LeastOf(n *Counts, open bool) Level {
 		return LevelWhole
 	case o.Fold && byTime && n.Parts > 0:
 		return LevelParts
-	case n.Weighty > 0 && o.Limit < completeList:
+	case o.Fold && n.Total > 0 && n.Similar+n.Named > 0 && o.folds(open):
 		return LevelWeighty
+	case n.Weighty > 0 && o.Limit < completeList:
+		return LevelNamed
 	}
 	return LevelWeak
 }

@@ -133,14 +133,14 @@ func (s *search) rerank(top []*Candidate) error {
 // lastWord makes the last of the best prompts and replies of the best session the first of all
 // hits: who asks how something is now wants the word that replaced the others.
 func (r *reranker) lastWord() {
-	best := slices.MaxFunc(r.top, func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) })
+	best := slices.MinFunc(r.top, r.compare)
 	var words []int
 	for i, c := range r.top {
 		if isSaid := r.kinds[i] == session.KindPrompt || r.kinds[i] == session.KindReply; isSaid && c.score > 0 && r.head(c.file) == r.head(best.file) {
 			words = append(words, i)
 		}
 	}
-	slices.SortStableFunc(words, func(i, k int) int { return cmp.Compare(r.top[k].score, r.top[i].score) })
+	slices.SortStableFunc(words, func(i, k int) int { return cmp.Compare(r.top[k].standing(), r.top[i].standing()) })
 	words = words[:min(lastWords, len(words))]
 	if len(words) == 0 {
 		return
@@ -154,6 +154,7 @@ func (r *reranker) lastWord() {
 	gain := best.score / r.top[last].score * 1.01
 	r.all[last].asked *= gain
 	r.top[last].score *= gain
+	r.top[last].class = best.class
 }
 
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {

@@ -26,6 +26,8 @@ import (
 const (
 	k1 = 1.2
 	b  = 0.85
+
+	looselyShare = 0.02 // of the value of a word that a document has only in a way in which others do not need it
 )
 
 // tf is the saturating part of BM25. length is the number of tokens of the document.
@@ -38,7 +40,7 @@ func (s *scores) addWord(p *words.ResolvedWord) {
 	switch {
 	case p.Find != nil:
 		s.findWord(p)
-	case len(p.Terms) == 1 && len(p.Parts) == 0:
+	case len(p.Terms) == 1 && len(p.Parts) == 0 && p.Terms[0].Names == 0:
 		s.addTerm(p)
 		return
 	default:
@@ -50,15 +52,26 @@ func (s *scores) addWord(p *words.ResolvedWord) {
 		if value := s.value[i]; p.SpellingOnly && s.best[i] == words.TierExact+1 {
 			s.hold(p, pending{s.first + i, value, value * words.WeightJoined, true})
 		}
-		if tier := s.best[i]; tier > 0 {
-			s.mask[i] |= p.Bit
-			s.tier[i] = max(s.tier[i], tier-1)
-		} else {
+		value := s.value[i]
+		switch tier := s.best[i]; {
+		case tier == 0:
 			s.partial[i] |= p.Bit
 			s.tier[i] = max(s.tier[i], words.TierParts)
+		case tier > p.Loosely:
+			s.partial[i] |= p.Bit
+			value *= looselyShare
+			fallthrough
+		default:
+			if tier <= p.Loosely {
+				s.mask[i] |= p.Bit
+			}
+			s.tier[i] = max(s.tier[i], tier-1)
+			if way := p.WayOf(tier - 1); way > 0 && p.Place >= 0 {
+				s.class[i] |= way << p.Place
+			}
 		}
 		if p.Scored {
-			s.score[i] += s.value[i]
+			s.score[i] += value
 		}
 		s.value[i], s.best[i] = 0, 0
 	}
@@ -71,6 +84,10 @@ func (s *scores) addTerm(p *words.ResolvedWord) {
 	if p.Scored {
 		value = float32(p.Emphasis * x.Weight * x.IDF)
 	}
+	way := words.Way(0)
+	if p.Place >= 0 {
+		way = p.WayOf(x.Tier) << p.Place
+	}
 	for of := range s.open[p.Index].terms[0].blocks(s) {
 		for k, doc := range of.docs {
 			if s.seg.allowed.Has(doc) {
@@ -79,6 +96,7 @@ func (s *scores) addTerm(p *words.ResolvedWord) {
 				s.score[i] += value * s.tf(float32(of.freqs[k]), of.lengths[k])
 				s.mask[i] |= p.Bit
 				s.tier[i] = max(s.tier[i], x.Tier)
+				s.class[i] |= way
 			}
 		}
 	}
@@ -95,11 +113,19 @@ func (s *scores) findTerms(p *words.ResolvedWord) {
 					continue
 				}
 				i, freq := doc-s.first, float32(of.freqs[k])
-				if s.best[i] == 0 {
+				named := x.Names > 0 && s.open[p.Index].terms[n].named.Has(doc)
+				switch {
+				case named && !p.Scored:
+					continue
+				case s.best[i] == 0 || s.best[i] == words.TierName+1 && !named:
 					s.best[i], s.tightest[i] = x.Tier+1, uint16(n)
+					if named {
+						s.best[i] = words.TierName + 1
+					}
 					s.freq[i], s.length[i] = freq, of.lengths[k]
 					s.touched.Add(i)
-				} else {
+				case named:
+				default:
 					s.freq[i] += freq * float32(min(1, x.Weight/p.Terms[s.tightest[i]].Weight))
 				}
 				tightest := &p.Terms[s.tightest[i]]
@@ -145,7 +171,7 @@ func (s *scores) findParts(p *words.ResolvedWord) {
 				s.partial[i] |= p.Bit
 			}
 			s.value[i] = max(s.value[i], value)
-			if s.best[i] == 0 || s.best[i] > tier+1 {
+			if s.best[i] == 0 || s.best[i] > tier+1 && s.best[i] != words.TierName+1 {
 				s.best[i] = tier + 1
 			}
 		case n > 0:

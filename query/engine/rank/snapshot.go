@@ -47,6 +47,8 @@ type file struct {
 	ids     uint64 // words that begin its session id
 	recency float32
 
+	rescued bool // looser hits are listed: it ranks among sessions with others
+
 	loading sync.Mutex      // of outline and tree
 	outline *record.Outline // nil until it is needed
 	record  *session.Record // with its tree, for the neighbours of hits; nil until it is needed
@@ -274,12 +276,12 @@ func (s *snapshot) timeOf(at int32, seg *segmentState, offset int64) (int64, err
 	return o.Record.TimeOf(&e.Node).UnixMilli(), nil
 }
 
-// compare orders candidates, the best first: by score, then the newest session,
+// compare orders candidates, the best first: by class, by score, then the newest session,
 // then by path, offset and part. It never depends on where a document is in the
 // index.
 func (s *snapshot) compare(a, b *Candidate) int {
-	if d := cmp.Compare(b.score, a.score); d != 0 {
-		return d
+	if x, y := a.standing(), b.standing(); x != y {
+		return cmp.Compare(y, x)
 	}
 	if a.file != b.file {
 		// Files are in the order of their paths.

@@ -96,7 +96,7 @@ func (s *search) verify() error {
 func (s *search) readingOrder(list []*Candidate) func(a, b *Candidate) int {
 	decides := func(p *words.ResolvedWord) bool { return p.Verify && !p.SpellingOnly }
 	if s.opt.Sort == Relevance || !slices.ContainsFunc(s.plan.Words, decides) {
-		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
+		return func(a, b *Candidate) int { return cmp.Compare(b.standing(), a.standing()) }
 	}
 	sign, bounds := s.opt.Sort.sign(), make(map[int32]int64)
 	for _, c := range list {
@@ -210,7 +210,9 @@ func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 			s.unverified = s.unverified || !known
 		}
 	}
-	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial))
+	v := s.eval.evaluate(c.mask, c.partial)
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, v)
+	c.class = c.class&(classLacking-1) | v.class
 }
 
 // readRound reads candidates, except entries of more than most bytes. The JSON of most

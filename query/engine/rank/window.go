@@ -52,6 +52,7 @@ type scores struct {
 	mask    []uint64 // words that match
 	partial []uint64 // compounds of which only parts match, as in Candidate; nil if the query has no compounds
 	tier    []uint8  // the loosest tier of any word
+	class   []uint16 // the ways of the words, at their places
 
 	// For the word that is being scored.
 	value    []float32
@@ -67,17 +68,19 @@ type scores struct {
 func newScores(n int, p *words.ResolvedQuery) *scores {
 	s := &scores{
 		plan: p, norm0: float32(k1 * (1 - b)), norm1: float32(k1 * b / p.Length),
-		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
+		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n), class: make([]uint16, n),
 		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), tightest: make([]uint16, n), touched: docset.New(n), own: docset.New(n),
 	}
 	for _, w := range p.Words {
 		s.open = append(s.open, newOpenLists(w))
-		if len(w.Parts) > 0 && s.partial == nil {
+		if s.partial == nil && (len(w.Parts) > 0 || len(w.Terms) > 0 && w.Terms[len(w.Terms)-1].Tier >= w.Loosely || slices.ContainsFunc(w.Terms, isNamed)) {
 			s.partial, s.parts = make([]uint64, n), make([]uint16, n)
 		}
 	}
 	return s
 }
+
+func isNamed(x words.Expansion) bool { return x.Names > 0 }
 
 // begin goes to the beginning of a segment.
 func (s *scores) begin(seg *segmentState) {
@@ -107,8 +110,10 @@ func (b *block) take(n int) block {
 // An openList reads the postings of one term in a segment window by window.
 type openList struct {
 	term     string
+	hasNames bool // of arguments, with the term
 	open     bool
 	postings segment.Postings // if open
+	named    docset.Set       // if open: documents that have it only in names of arguments
 	rest     block            // read but not yet visited
 }
 
@@ -124,6 +129,10 @@ func (l *openList) blocks(s *scores) iter.Seq[block] {
 func (l *openList) next(s *scores) block {
 	if !l.open && s.err == nil {
 		l.postings, s.err = s.plan.Postings(s.seg.number, s.seg.Segment, l.term)
+		if l.named = nil; l.hasNames && s.err == nil {
+			l.named = docset.New(s.seg.Len())
+			s.err = s.plan.MarkNamed(s.seg.number, s.seg.Segment, l.term, l.named)
+		}
 		l.open = s.err == nil
 	}
 	if s.err != nil {
@@ -149,7 +158,7 @@ type openLists struct {
 func newOpenLists(p *words.ResolvedWord) openLists {
 	c := openLists{make([]openList, len(p.Terms)), make([][]openList, len(p.Parts))}
 	for i, x := range p.Terms {
-		c.terms[i].term = x.Term
+		c.terms[i].term, c.terms[i].hasNames = x.Term, x.Names > 0
 	}
 	for i := range c.parts {
 		terms := p.SpellingsOf(i)
@@ -166,7 +175,7 @@ func newOpenLists(p *words.ResolvedWord) openLists {
 func (c *openLists) reset() {
 	for _, lists := range append(c.parts, c.terms) {
 		for i := range lists {
-			lists[i] = openList{term: lists[i].term}
+			lists[i] = openList{term: lists[i].term, hasNames: lists[i].hasNames}
 		}
 	}
 }

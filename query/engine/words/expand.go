@@ -42,6 +42,7 @@ const (
 	TierForms
 	TierPrefix
 	TierFuzzy
+	TierName // only in the name of an argument
 )
 
 // An Expansion is one term of a word.
@@ -49,7 +50,8 @@ type Expansion struct {
 	Term   string
 	Tier   uint8
 	Weight float64 // 1 for the word as typed
-	DF     int     // live documents that contain it
+	DF     int     // live documents that contain it, not only in names of arguments
+	Names  int     // those that do only there
 	IDF    float64 // that of the most frequent term which matches as tightly
 }
 
@@ -86,11 +88,51 @@ func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 			last++
 		}
 		for _, o := range e.list[i : last+1] {
-			most = max(most, o.DF)
+			most = max(most, cmp.Or(o.DF, o.Names))
 		}
 		e.list[i].IDF = x.idf(most)
 	}
 	return e.list, nil
+}
+
+// looseTier returns the tightest tier in which no document has the word, because others have it
+// more tightly: similar spellings of a word that occurs, and names of arguments.
+func (w *ResolvedWord) looseTier() uint8 {
+	for _, x := range w.Terms {
+		switch {
+		case x.DF == 0:
+		case x.Tier < TierFuzzy && w.Match == syntax.Literal:
+			return TierFuzzy
+		default:
+			return TierName
+		}
+	}
+	return TierName + 1
+}
+
+// A Way says how a document has a word, tighter ways first: of documents with the same words,
+// those that have the weightiest one in a tighter way come first.
+type Way = uint16
+
+// The ways.
+const (
+	WayTyped   Way = iota // as typed, in any case, or an identifier in any spelling
+	WayForms              // another form of the word
+	WayParts              // its parts, or a longer word
+	WaySimilar            // a similar spelling
+	WayName               // the name of an argument
+	WayMissing Way = 7    // none
+)
+
+// WayOf returns the way in which a term of this tier has the word.
+func (w *ResolvedWord) WayOf(tier uint8) Way {
+	switch {
+	case tier == TierName:
+		return WayName
+	case tier <= TierParts, w.Match != syntax.Literal:
+		return WayTyped
+	}
+	return WayForms + Way(tier-TierForms)
 }
 
 // expander collects the terms of one word.
@@ -107,10 +149,10 @@ func (e *expander) add(list ...Expansion) (err error) {
 			continue
 		}
 		e.seen[x.Term] = true
-		if x.DF, err = e.df(x.Term); err != nil {
+		if x.DF, x.Names, err = e.frequency(x.Term); err != nil {
 			return err
 		}
-		if x.DF > 0 {
+		if x.DF+x.Names > 0 {
 			e.list = append(e.list, x)
 		}
 	}

@@ -26,7 +26,7 @@ type ResolvedQuery struct {
 	InformativeMask uint64          // words that say something about what is wanted and occur in the index
 	SlightMask      uint64          // words that say little: a hit without them lacks nothing
 	IsSentence      bool            // some words are function words or cues, and others say something
-	HasKey          bool            // one informative word of several has about half of their weight: other texts are hardly about the same
+	HasKey          bool            // one informative word has about half of the weight of all: other texts are hardly about the same
 	IsOpen          bool            // a sentence that says more than a text with its answer needs to have
 	WantsLatest     bool            // the query asks for the latest of several hits
 	WantsUser       bool            // the query asks for what the person said
@@ -44,6 +44,8 @@ type ResolvedWord struct {
 	Index    int
 	Bit      uint64
 	Terms    []Expansion // the tightest matches first
+	Loosely  uint8       // a document with this tier or a looser one lacks the word, because others have it
+	Place    int         // of its way in a class: the bits to its right; -1: it has none
 	Emphasis float64     // 1, or less for a word that says little about what is wanted
 	Weight   float64     // its idf times its emphasis; 0 when no document has it or it is only negated
 
@@ -102,6 +104,15 @@ func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) 
 		return segment.Postings{}, err
 	}
 	return seg.PostingsAt(at)
+}
+
+// MarkNamed adds the documents that have a term only in names of arguments to a set.
+func (p *ResolvedQuery) MarkNamed(number int, seg *segment.Segment, term string, into docset.Set) error {
+	at, err := p.dictionary.namedAt(number, seg, term)
+	if err != nil || at == 0 {
+		return err
+	}
+	return seg.Mark(at, into)
 }
 
 func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {

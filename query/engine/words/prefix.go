@@ -148,10 +148,10 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expan
 			}
 		}
 		x := Expansion{Term: term}
-		if x.DF, err = e.df(term); err != nil {
+		if x.DF, x.Names, err = e.frequency(term); err != nil {
 			return nil, false, err
 		}
-		if x.DF == 0 {
+		if x.DF+x.Names == 0 {
 			continue // only in deleted documents
 		}
 		at, _ := slices.BinarySearchFunc(terms, x, compare)

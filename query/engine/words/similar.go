@@ -59,7 +59,7 @@ func (e *expander) similarTo(term string, opt similarity) (list []Expansion, err
 			continue
 		}
 		x := Expansion{Term: t, Tier: TierFuzzy, Weight: opt.weight / float64(max(1, edits))}
-		if x.DF, err = e.df(t); err != nil {
+		if x.DF, x.Names, err = e.frequency(t); err != nil {
 			return nil, err
 		}
 		if x.DF >= opt.least {
@@ -92,7 +92,7 @@ func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte
 	found := map[string]bool{}
 	if e.shared != nil {
 		for t := range e.shared.Terms {
-			if passes(t) {
+			if !strings.HasPrefix(t, inNames("")) && passes(t) {
 				found[t] = true
 			}
 		}

@@ -79,7 +79,7 @@ func Frequencies(r *index.Reader, terms []string) (*Statistics, error) {
 	s := newStatistics(r)
 	err := d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
 	for t, known := range d.terms {
-		s.add(Expansion{Term: t, DF: known.df})
+		s.add(Expansion{Term: t, DF: known.df, Names: known.names})
 	}
 	return s, err
 }
@@ -95,6 +95,9 @@ func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) 
 	}
 	for t, known := range x.terms {
 		s.Terms[t] = known.df // 0 too: whoever counts more documents counts it there
+		if known.names > 0 {
+			s.Terms[inNames(t)] = known.names
+		}
 	}
 	for _, p := range x.plan.Words {
 		if err := ctx.Err(); err != nil {
@@ -115,8 +118,15 @@ func (s *Statistics) add(list ...Expansion) {
 		if x.DF > 0 {
 			s.Terms[x.Term] = x.DF
 		}
+		if x.Names > 0 {
+			s.Terms[inNames(x.Term)] = x.Names
+		}
 	}
 }
+
+// inNames is what Statistics.Terms calls the documents that have a term only in names of arguments.
+// No term begins like that.
+func inNames(term string) string { return "\x00" + term }
 
 // list adds the terms that expand may find for a word.
 func (s *Statistics) list(e *expander, w *ResolvedWord) error {

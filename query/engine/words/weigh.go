@@ -157,6 +157,31 @@ func (p *ResolvedQuery) weigh() {
 	}
 	p.setMasks(bare, damped)
 	p.HasKey = p.hasKey() && !(p.IsSentence && len(cues) > 0)
+	p.place()
+}
+
+const wayBits = 3 // of a class, for each of the weightiest words
+
+// MostPlaced is how many words have a place in a class.
+const MostPlaced = 4
+
+// place gives the weightiest words their places in a class, if one word decides what the query is
+// about. What answers a sentence seldom has its words in the form that they have there.
+func (p *ResolvedQuery) place() {
+	var list []*ResolvedWord
+	for _, w := range p.Words {
+		w.Loosely, w.Place = w.looseTier(), -1
+		if w.Bit&p.InformativeMask != 0 && w.Find == nil {
+			list = append(list, w)
+		}
+	}
+	if p.HasKey = p.HasKey || len(list) == 1; !p.HasKey || p.IsSentence {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b *ResolvedWord) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i, w := range list[:min(MostPlaced, len(list))] {
+		w.Place = wayBits * (MostPlaced - 1 - i)
+	}
 }
 
 // damp lowers the weight of a word by a factor.

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pigrep/query/engine/rank"
+)
+
+// monks returns sessions that have a word in four ways, the one with it as typed the oldest and the longest.
+func monks(t *testing.T) *library {
+	filler := strings.Repeat("some words about nothing in particular ", 350)
+	list := []story{{Name: "typed", Start: day, Entries: []turn{prompt(filler + "the patterned monastery " + filler).Named("typed")}}}
+	for i := range 38 {
+		s := story{Name: fmt.Sprintf("s%d", i), Start: day.AddDate(0, 0, i+1)}
+		s.Entries = append(s.Entries, prompt(fmt.Sprintf("monsters pattern number%d", i)).Named(fmt.Sprintf("loose%d", i)))
+		list = append(list, s)
+	}
+	return newLibrary(t, list...)
+}
+
+// A word as typed comes before other forms of it, however short their texts are, and in a list of any
+// length. Similar spellings of a word that occurs are folded.
+func TestTheWordAsTypedComesFirst(t *testing.T) {
+	l := monks(t)
+	for _, c := range []struct {
+		text                   string
+		total, similar, folded int
+	}{
+		{"monastery", 1, 38, 38},
+		{"MONASTERY", 1, 38, 38},
+		{"patterned", 39, 0, 0},
+		{"monastery pattern", 1, 38, 38},
+		{"+monastery", 1, 0, 0},
+		{"monsters", 38, 0, 0},
+		{"monsterz", 38, 0, 0}, // it occurs nowhere: nothing is tighter
+	} {
+		for _, req := range []Request{{}, {Flat: true}, {Flat: true, Limit: 1000}, {Any: true}, {Flat: true, Any: true, Limit: 1000}} {
+			req.Text = c.text
+			resp := l.search(req)
+			folded := c.folded
+			if req.Any {
+				folded = 0
+			}
+			if resp.Total != c.total || resp.Similar != c.similar || resp.Folded != folded {
+				t.Errorf("%q, %+v: %d hits, %d with similar spelling, %d folded; want %d, %d and %d", c.text, req, resp.Total, resp.Similar, resp.Folded, c.total, c.similar, folded)
+			}
+			if first := resp.Hits[0]; !strings.Contains(c.text, "monster") && first.EntryID != "typed" {
+				t.Errorf("%q, %+v: %s comes first", c.text, req, first.EntryID)
+			}
+			for _, h := range resp.Hits {
+				if similar := len(h.Similar) > 0; similar != h.Loose || similar && (!strings.EqualFold(h.Similar[0], "monastery") || h.Tier != TierFuzzy) {
+					t.Errorf("%q: %s of tier %s has %q in a similar spelling, looser is %v", c.text, h.EntryID, h.Tier, h.Similar, h.Loose)
+				}
+			}
+		}
+	}
+}
+
+// The name of an argument is the loosest way in which a call has a word. Values are text.
+func TestNamesOfArguments(t *testing.T) {
+	l := newLibrary(t, story{Name: "tests", Start: day, Entries: []turn{
+		prompt("run the tests").Named("prompt"),
+		called("bash", map[string]any{"command": "make test", "timeout": 60}).Named("call"),
+		reply("The second test ends with a timeout after two minutes").Named("reply"),
+		called("write", map[string]any{"path": "a.yaml", "content": "retries: 3\ndeadline: 5", "options": map[string]any{"maxRetries": 2}}).Named("write"),
+		called("bash", map[string]any{"command": "sleep 1 --timeout 5", "timeout": 60}).Named("both"),
+	}})
+	for _, c := range []struct {
+		text string
+		any  bool
+		want string // entries and the tiers that differ from exact, in order
+	}{
+		{"test timeout", false, "reply prompt:forms both"},
+		{"test timeout", true, "reply prompt:forms both call:name"},
+		{"timeout", false, "both reply"},
+		{"timeout", true, "both reply call:name"},
+		{"timeouts", true, "both:forms reply:forms call:name"},
+		{"+timeout test", true, "reply both"},
+		{"deadline", false, "write"},
+		{"retries", false, "write"},
+		{"options", false, "write:name"}, // it occurs nowhere else
+		{"maxRetries", false, "write:name"},
+		{"test !timeout", false, "call prompt:forms"},
+		{`"timeout"`, true, "both reply call:name"},
+	} {
+		var have []string
+		resp := l.search(Request{Text: c.text, Any: c.any, Flat: true})
+		for _, h := range resp.Hits {
+			at := h.EntryID
+			if h.Tier != TierExact {
+				at += ":" + string(h.Tier)
+			}
+			have = append(have, at)
+		}
+		if got := strings.Join(have, " "); got != c.want {
+			t.Errorf("%q, any %v: %s, want %s", c.text, c.any, got, c.want)
+		}
+	}
+	if resp := l.search(Request{Text: "timeout"}); resp.Total != 2 || resp.Named != 1 || resp.Folded != 1 || Apart(resp.Counts()) != "1 only as the name of an argument" {
+		t.Errorf("timeout: %+v", resp.Counts())
+	}
+}
+
+// Looser hits are folded only behind the last hit with every word, and no session is that ranks among
+// those that are listed.
+func TestWhatWouldBeFirstIsNotFolded(t *testing.T) {
+	const question = "tool detect duplicate snippets code"
+	filler := func(n int) string { return strings.Repeat("various other things that were said ", n) }
+	list := []story{{Name: "best", Start: day, Entries: []turn{prompt("detect duplicate snippets tool").Named("best"), prompt("detect duplicate snippets").Named("second")}}}
+	for i := range 6 {
+		text := fmt.Sprintf("log %d: tool ", i) + filler(90) + " detect " + filler(90) + "duplicate " + filler(90) + " snippets code"
+		list = append(list, story{Name: fmt.Sprintf("dump%d", i), Start: day, Entries: []turn{result("bash", text, false).Named(fmt.Sprintf("dump%d", i))}})
+	}
+	for i := range 60 {
+		list = append(list, story{Name: fmt.Sprintf("other%d", i), Start: day, Entries: []turn{reply(fmt.Sprintf("%s %d ", strings.Fields(question)[i%5], i) + filler(300)).Named(fmt.Sprintf("other%d", i))}})
+	}
+	l := newLibrary(t, list...)
+	for _, req := range []Request{{}, {Flat: true}, {Flat: true, Limit: 500}, {Limit: 100}} {
+		req.Text = question
+		resp := l.search(req)
+		req.Any = true
+		all := l.search(req)
+		if resp.Hits[0].EntryID != "best" || resp.Total != 6 || resp.Folded == 0 || resp.Folded >= resp.Looser() {
+			t.Errorf("flat %v, %d: %s is first of %d hits, %d of %d looser ones folded", req.Flat, req.Limit, resp.Hits[0].EntryID, resp.Total, resp.Folded, resp.Looser())
+		}
+		for i, h := range resp.Hits {
+			if all.Hits[i].EntryID != h.EntryID {
+				t.Errorf("%+v: hit %d is %s, with all listed %s", req, i, h.EntryID, all.Hits[i].EntryID)
+			}
+		}
+		listed := resp.Total
+		for _, h := range resp.Hits {
+			if h.Loose {
+				listed++
+			}
+		}
+		if n := resp.Counts(); n.Listed != listed && len(resp.Hits) < 20 {
+			t.Errorf("%+v: %d are listed, and said to be %d", req, listed, n.Listed)
+		}
+	}
+	if resp := l.search(Request{Text: question, Sort: rank.Newest}); resp.Looser() != resp.Folded {
+		t.Errorf("by time, %d of %d looser ones are folded", resp.Folded, resp.Looser())
+	}
+}
