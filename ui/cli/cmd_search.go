@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pigrep/internal/human"
 	"pigrep/internal/near"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
