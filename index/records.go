@@ -216,8 +216,6 @@ func addFacts(set *record.FactSet, s *segment.Segment, kind record.FactKind, ids
 //	u:<file>:<piece>  record.UsageFacts
 //	f:<file>:<piece>  record.CallFacts
 //	g:<file>:<piece>  record.DetailFacts
-//	t:<file>:<piece>  record.UsageSums
-//	s:<file>:<piece>  record.CallSums
 //	b:<file>:<piece>  record.BareFacts
 //
 // with the file number in hexadecimal, as the ids of documents have it.

@@ -41,7 +41,7 @@ func (r *Report) add(path, format string, args ...any) {
 
 // Check verifies the newest generation: its files are as they were written, and
 // documents, records and summaries agree. A deep check also reads the session files, and
-// verifies that every part is in the index with exactly its terms, and that facts and sums
+// verifies that every part is in the index with exactly its terms, and that facts
 // agree with the files. An index that cannot be opened is a finding; the error is the
 // context's, or one that prevents the check.
 func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
@@ -87,10 +87,10 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.Documents += len(held[s.File])
 		rec := r.checkRecord(reader, facts, s, held[s.File])
 		if deep && rec != nil {
-			if fit, err := facts.SumsFit(s.File); err != nil {
-				r.add(s.Path, "its sums cannot be read: %v", err)
+			if fit, err := facts.BareFit(s.File); err != nil {
+				r.add(s.Path, "its facts cannot be read: %v", err)
 			} else if !fit {
-				r.add(s.Path, "its sums are not what its facts say")
+				r.add(s.Path, "the list of its entries without documents is not what its facts say")
 			}
 			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,29 +158,6 @@ func TestCheckFindsAMissingRecord(t *testing.T) {
 	deleteDocument(t, dir, "r:000001")
 	if got := strings.Join(check(t, o, false), "\n"); !strings.Contains(got, "its session record is missing") {
 		t.Errorf("findings = %q, want the missing record", got)
-	}
-}
-
-// Sums that are not those of the facts are found, although every checksum matches.
-func TestCheckComparesSumsWithFacts(t *testing.T) {
-	for _, id := range []string{"s:000001:000000", "t:000001:000000"} {
-		root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
-		text := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/p"}` + "\n" +
-			`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-01-02T03:05:00.000Z","message":{"role":"assistant",` +
-			`"content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}}],"model":"m","usage":{"input":1,"output":2}}}` + "\n"
-		if err := os.WriteFile(filepath.Join(root, "a.jsonl"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		o := options(dir, root)
-		o.Now = later
-		update(t, o)
-		if got := check(t, o, true); len(got) > 0 {
-			t.Fatalf("findings in a sound index: %q", got)
-		}
-		deleteDocument(t, dir, id)
-		if got := check(t, o, true); !slices.Equal(got, []string{"its sums are not what its facts say"}) {
-			t.Errorf("without %s: findings = %q, want the sums", id, got)
-		}
 	}
 }
 

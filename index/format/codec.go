@@ -201,22 +201,6 @@ func (c *Column) At(i int) int64 {
 	return c.base + int64(binary.LittleEndian.Uint64(c.bytes[i*c.width:])&c.mask)
 }
 
-// AppendInt32 appends the integers from one number to another, without the last, all of
-// which must fit.
-func (c *Column) AppendInt32(list []int32, from, to int) []int32 {
-	if c.width == 2 { // as most durations
-		b := c.bytes[2*from : 2*to]
-		for ; len(b) >= 2; b = b[2:] {
-			list = append(list, int32(c.base)+int32(binary.LittleEndian.Uint16(b)))
-		}
-		return list
-	}
-	for ; from < to; from++ {
-		list = append(list, int32(c.At(from)))
-	}
-	return list
-}
-
 // Below reports whether the first n integers are in [0, limit).
 func (c *Column) Below(n, limit int) bool {
 	if c.width == 1 { // as in most columns of small integers, and three times as fast

@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"slices"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
@@ -18,18 +17,14 @@ const (
 	UsageFacts  FactKind = 'u' // uses of tokens
 	CallFacts   FactKind = 'f' // what counting calls needs
 	DetailFacts FactKind = 'g' // the rest about calls, and the files that summaries list
-	UsageSums   FactKind = 't' // sums of the uses of tokens
-	CallSums    FactKind = 's' // sums of the calls
 	BareFacts   FactKind = 'b' // which entries with facts have no documents
 )
 
 // FactKinds lists the kinds.
-var FactKinds = [...]FactKind{UsageFacts, CallFacts, DetailFacts, UsageSums, CallSums, BareFacts}
+var FactKinds = [...]FactKind{UsageFacts, CallFacts, DetailFacts, BareFacts}
 
-// SourceKinds lists the kinds from which the others follow.
+// SourceKinds lists the kinds from which the last one follows.
 var SourceKinds = FactKinds[:3]
-
-func (k FactKind) derived() bool { return !slices.Contains(SourceKinds, k) }
 
 // Tail is the name of the piece with all facts of a file, those of an unterminated
 // last line included. It exists only when there is such a line, and then no other
@@ -52,10 +47,6 @@ func EncodeFacts(kind FactKind, f *session.Facts) []byte {
 		b = appendCalls(b, f.Calls)
 	case kind == DetailFacts && len(f.Calls)+len(f.Touches) > 0:
 		b = appendTouches(appendDetails(b, f.Calls), f.Touches)
-	case kind == UsageSums && len(f.Usages) > 0:
-		b = appendUsageSums(b, f.Usages)
-	case kind == CallSums && len(f.Calls) > 0:
-		b = appendCallSums(b, f.Calls)
 	case kind == BareFacts && hasBare(f):
 		b = appendBare(b, f)
 	default:
@@ -86,10 +77,6 @@ func (p *Piece) decode(kind FactKind, stored []byte) error {
 		p.Calls = d.calls()
 	case DetailFacts:
 		p.Details, p.Touches = d.details(), d.touches()
-	case UsageSums:
-		p.UsageSums = d.usageSums()
-	case CallSums:
-		p.CallSums = d.callSums()
 	case BareFacts:
 		p.Bare = d.bare()
 	}

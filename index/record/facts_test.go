@@ -177,32 +177,12 @@ func TestUsesAndCallsWithoutDetails(t *testing.T) {
 	}
 }
 
-// The sums of a piece are those of its facts.
-func TestSums(t *testing.T) {
+// The entries without documents of a piece are those that its facts say.
+func TestBare(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	for range 30 {
 		f := anyFacts(rnd, 1+rnd.IntN(40))
-		for i := range f.Usages {
-			f.Usages[i].Cost = float64(rnd.IntN(1<<20)) / 1024 // so that sums are exact
-		}
-		set, summed := stored(t, f), 0
-		for p, err := range set.Sums([]uint32{1}, func(*Piece) bool { return true }) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if summed++; !p.Summed || p.Calls.Len+p.Usages.Len > 0 {
-				t.Fatal("the facts are read too")
-			}
-			compareSums(t, f, p)
-		}
-		for p, err := range set.Sums([]uint32{1}, func(*Piece) bool { return false }) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p.Summed || p.Calls.Len != len(f.Calls) || p.Usages.Len != len(f.Usages) {
-				t.Fatal("not all facts are read")
-			}
-		}
+		set := stored(t, f)
 		var want, got []uint64
 		orphan := false
 		seen := make(map[int64]bool)
@@ -232,88 +212,9 @@ func TestSums(t *testing.T) {
 				t.Errorf("a result without a call: %v, want %v", p.Bare.Orphan, orphan)
 			}
 		}
-		if summed != 1 || !slices.Equal(got, want) {
-			t.Fatalf("%d pieces, entries without documents %x, want %x", summed, got, want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("entries without documents %x, want %x", got, want)
 		}
-	}
-}
-
-func compareSums(t *testing.T, f *session.Facts, p *Piece) {
-	t.Helper()
-	type figures struct {
-		last      int64
-		n         [9]int64
-		cost      float64
-		durations []int32
-	}
-	got, want := make(map[string]*figures), make(map[string]*figures)
-	add := func(to map[string]*figures, key []string, last int64, n ...int64) *figures {
-		f, ok := to[fmt.Sprint(key)]
-		if !ok {
-			f = &figures{last: last}
-			to[fmt.Sprint(key)] = f
-		}
-		f.last = max(f.last, last)
-		for i, v := range n {
-			f.n[i] += v
-		}
-		return f
-	}
-	for i := range f.Usages {
-		u := &f.Usages[i]
-		add(want, []string{"use", u.Source, u.Model, fmt.Sprint(u.NoCost && !u.Unusable)}, u.Time, 1, flag(u.Unusable, 1), flag(u.Unpriced(), 1), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite).cost += u.Cost
-	}
-	for i := range f.Calls {
-		c := &f.Calls[i]
-		key := []string{"call", c.Tool, c.Model, c.Deed.String()}
-		if c.Kind == session.CallMissing {
-			add(want, key, c.Time, 0, 0, 0, 0, 0, 1)
-		} else if x := add(want, key, c.Time, 1, flag(c.Failed, 1), c.Bytes, flag(c.Kind == session.CallNested, 1), flag(!c.HasResult, 1), 0, flag(c.Rejected, 1)); c.Duration >= 0 {
-			x.durations = append(x.durations, c.Duration)
-		}
-		if c.Rejected {
-			continue
-		}
-		for k, name := range c.Programs {
-			first := flag(!slices.Contains(c.Programs[:k], name), 1)
-			add(want, []string{"program", name}, c.Time, 1, first, first*flag(c.MadeFail(name), 1))
-		}
-		if len(c.Programs) > 0 || c.Broken {
-			add(want, []string{"shell"}, 0, 1, flag(c.Broken, 1))
-		}
-	}
-	us, cs, ps := &p.UsageSums, &p.CallSums, &p.CallSums.Programs
-	for i := range us.Len {
-		cost, u := us.Cost(i), us.At(i)
-		add(got, []string{"use", us.Source.At(i), us.Model.At(i), fmt.Sprint(u.NoCost)}, us.Last.At(i), us.Entries.At(i), us.Unusable.At(i), us.Unpriced.At(i), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite).cost = cost.Total()
-	}
-	for i := range cs.Len {
-		add(got, []string{"call", cs.Tool.At(i), cs.Model.At(i), cs.Deed(i).String()}, cs.Last.At(i), cs.Calls.At(i), cs.Failed.At(i), cs.Bytes.At(i), cs.Nested.At(i), cs.NoResult.At(i), cs.NoCall.At(i), cs.Rejected.At(i)).durations = cs.AppendDurations(nil, i)
-	}
-	for i, name := range ps.Names {
-		add(got, []string{"program", name}, ps.Last.At(i), ps.Runs.At(i), ps.Calls.At(i), ps.Failed.At(i))
-	}
-	if cs.Commands > 0 {
-		add(got, []string{"shell"}, 0, int64(cs.Commands), int64(cs.Broken))
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{}), cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("sums (-facts +sums):\n%s", diff)
-	}
-	span := func(n int, at func(i int) int64) (s Span) {
-		var list []int64
-		for i := range n {
-			list = append(list, at(i))
-		}
-		if n == 0 || slices.Contains(list, 0) {
-			return s
-		}
-		return Span{true, slices.Min(list), slices.Max(list)}
-	}
-	if want := span(len(f.Usages), func(i int) int64 { return f.Usages[i].Time }); us.Span != want {
-		t.Fatalf("uses were from %+v, want %+v", us.Span, want)
-	}
-	if want := span(len(f.Calls), func(i int) int64 { return f.Calls[i].Time }); cs.Span != want {
-		t.Fatalf("calls were from %+v, want %+v", cs.Span, want)
 	}
 }
 
@@ -343,7 +244,7 @@ func TestDamagedFacts(t *testing.T) {
 		if err := p.decode(kind, format.Seal(b)); err != nil {
 			return err
 		}
-		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len, p.UsageSums.Len, p.CallSums.Len, p.Bare.Len); n > len(b) {
+		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len, p.Bare.Len); n > len(b) {
 			t.Fatalf("%d facts in %d bytes", n, len(b))
 		}
 		p.Usages.appendTo(nil)
@@ -354,12 +255,6 @@ func TestDamagedFacts(t *testing.T) {
 			_, _, _, _ = p.Details.line.at(i), p.Details.id.at(i), p.Details.Files(i), p.Details.Shell(i)
 		}
 		p.Touches.appendTo(nil)
-		for i := range p.UsageSums.Len {
-			_, _ = p.UsageSums.Cost(i), p.UsageSums.Model.At(i)
-		}
-		for i := range p.CallSums.Len {
-			_, _ = p.CallSums.AppendDurations(nil, i), p.CallSums.Tool.At(i)
-		}
 		for i := range p.Bare.Len {
 			_ = p.Bare.Copy.At(i)
 		}
@@ -384,9 +279,9 @@ func TestDamagedFacts(t *testing.T) {
 	}
 }
 
-// Sums fit only the facts they were made from. They do not fit a piece with one more fact,
-// or a piece without facts. The sums of a piece beside a tail are compared too.
-func TestSumsFit(t *testing.T) {
+// The list of entries without documents fits only the facts that it was made from. It does not fit
+// other facts, or a piece without facts. That of a piece beside a tail is compared too.
+func TestBareFit(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(31, 32))
 	facts, others := anyFacts(rnd, 40), anyFacts(rnd, 41)
@@ -404,21 +299,19 @@ func TestSumsFit(t *testing.T) {
 				}
 			}
 		}
-		ok, err := set.SumsFit(1)
+		ok, err := set.BareFit(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return ok
 	}
 	if !fit(0, "", nil) {
-		t.Error("the sums of the facts do not fit")
+		t.Error("the list of the facts does not fit")
 	}
-	for _, kind := range FactKinds {
-		for _, piece := range []string{PieceName(0), Tail} {
-			for _, in := range []*session.Facts{others, {}} {
-				if kind.derived() && fit(kind, piece, in) {
-					t.Errorf("wrong %c of piece %s with %d calls fits", kind, piece, len(in.Calls))
-				}
+	for _, piece := range []string{PieceName(0), Tail} {
+		for _, in := range []*session.Facts{others, {}} {
+			if fit(BareFacts, piece, in) {
+				t.Errorf("a wrong list of piece %s with %d calls fits", piece, len(in.Calls))
 			}
 		}
 	}

@@ -41,10 +41,7 @@ type Piece struct {
 	Details Details
 	Touches Touches
 
-	UsageSums SummedUsages
-	CallSums  SummedCalls
-	Bare      Bare
-	Summed    bool // the piece has the sums, not the facts
+	Bare Bare
 
 	memory [len(FactKinds)][]byte // by the index of the kind
 	lists  []string               // memory of the lists of names
@@ -100,42 +97,18 @@ func (s *FactSet) pieces(file uint32) []storedPiece {
 	return list
 }
 
-// reading says what to read of a piece.
-type reading struct {
-	kinds  func(FactKind) bool
-	enough func(p *Piece) bool // if not nil: the sums, and the kinds unless it says that these are enough
-}
+// reading says which kinds to read of a piece.
+type reading func(FactKind) bool
 
-// The readings of facts, and of those that calls are counted by.
-var (
-	allFacts     = reading{kinds: func(kind FactKind) bool { return !kind.derived() }}
-	countedFacts = reading{kinds: func(kind FactKind) bool { return kind == UsageFacts || kind == CallFacts }}
-)
+// allFacts reads all but what follows from them, countedFacts what calls are counted by.
+func allFacts(kind FactKind) bool     { return kind != BareFacts }
+func countedFacts(kind FactKind) bool { return kind == UsageFacts || kind == CallFacts }
 
 // read reads a piece into p, whose memory it uses again.
 func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 	*p = Piece{File: p.File, Index: p.Index, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
-	if r.enough != nil {
-		isSum := func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }
-		found, err := s.readKinds(stored, p, reading{kinds: isSum})
-		if err != nil {
-			return err
-		}
-		if p.Summed = found && r.enough(p); p.Summed {
-			return nil
-		}
-	}
-	_, err := s.readKinds(stored, p, r)
-	has := func(kind FactKind) bool { return r.kinds(kind) && slices.Contains(s.kinds, kind) }
-	if err == nil && has(CallFacts) && has(DetailFacts) && p.Calls.Len != p.Details.Len {
-		return format.Damaged("session facts: the details are of others")
-	}
-	return err
-}
-
-func (s *FactSet) readKinds(stored *storedPiece, p *Piece, r reading) (found bool, err error) {
 	for i, kind := range s.kinds {
-		if stored.read[i] == nil || !r.kinds(kind) {
+		if stored.read[i] == nil || !r(kind) {
 			continue
 		}
 		if p.memory[i] == nil && p.pooled {
@@ -143,15 +116,19 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, r reading) (found boo
 		}
 		b, err := stored.read[i](p.memory[i])
 		if err != nil {
-			return found, err
+			return err
 		}
 		s.bytes.Add(int64(max(len(b), leastRead)))
-		p.memory[i], found = b, true
+		p.memory[i] = b
 		if err := p.decode(kind, b); err != nil {
-			return found, err
+			return err
 		}
 	}
-	return found, nil
+	has := func(kind FactKind) bool { return r(kind) && slices.Contains(s.kinds, kind) }
+	if has(CallFacts) && has(DetailFacts) && p.Calls.Len != p.Details.Len {
+		return format.Damaged("session facts: the details are of others")
+	}
+	return nil
 }
 
 // job is a piece to read.
@@ -188,15 +165,9 @@ func (s *FactSet) WithoutDetails(files []uint32) iter.Seq2[*Piece, error] {
 	return s.each(files, countedFacts)
 }
 
-// Sums is All, but of the pieces whose sums are enough it has the sums. The function is
-// called by several goroutines, with the sums of a piece and the index of its file.
-func (s *FactSet) Sums(files []uint32, enough func(p *Piece) bool) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{kinds: allFacts.kinds, enough: enough})
-}
-
 // Bare has which entries of the files have no documents.
 func (s *FactSet) Bare(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{kinds: func(kind FactKind) bool { return kind == BareFacts }})
+	return s.each(files, func(kind FactKind) bool { return kind == BareFacts })
 }
 
 // jobs returns the pieces of files in which there is something to read, in this order.
@@ -205,7 +176,7 @@ func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
 		pieces := s.pieces(file)
 		for k := range pieces {
 			for n, kind := range s.kinds {
-				if stored := &pieces[k]; stored.read[n] != nil && (how.kinds(kind) || how.enough != nil) {
+				if stored := &pieces[k]; stored.read[n] != nil && how(kind) {
 					jobs = append(jobs, job{i, k, stored})
 					break
 				}
@@ -287,10 +258,11 @@ func (p *Piece) appendTo(f *session.Facts) {
 	f.Touches = p.Touches.appendTo(f.Touches)
 }
 
-// SumsFit reports whether what is derived from the facts of a file is what follows from
-// them: in all its pieces, those included that do not count beside a tail. The set must
-// have been made for all kinds.
-func (s *FactSet) SumsFit(file uint32) (bool, error) {
+// BareFit reports whether the stored Bare of a file are what follows from its facts: in all its
+// pieces, those included that do not count beside a tail. The set must have been made for all
+// kinds.
+func (s *FactSet) BareFit(file uint32) (bool, error) {
+	at := slices.Index(s.kinds, BareFacts)
 	pieces := s.stored(file)
 	for i := range pieces {
 		var p Piece
@@ -299,20 +271,15 @@ func (s *FactSet) SumsFit(file uint32) (bool, error) {
 		}
 		var f session.Facts
 		p.appendTo(&f)
-		for k, kind := range s.kinds {
-			if !kind.derived() {
-				continue
+		var stored []byte
+		if read := pieces[i].read[at]; read != nil {
+			var err error
+			if stored, err = read(nil); err != nil {
+				return false, err
 			}
-			var stored []byte
-			if read := pieces[i].read[k]; read != nil {
-				var err error
-				if stored, err = read(nil); err != nil {
-					return false, err
-				}
-			}
-			if !bytes.Equal(stored, EncodeFacts(kind, &f)) {
-				return false, nil
-			}
+		}
+		if !bytes.Equal(stored, EncodeFacts(BareFacts, &f)) {
+			return false, nil
 		}
 	}
 	return true, nil

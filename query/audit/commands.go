@@ -41,15 +41,6 @@ type commandGroup struct {
 	fail  int   // number of the last command that it made fail
 }
 
-// addSum adds sum i.
-func (g *commandGroup) addSum(f *file, s *record.SummedPrograms, i int) {
-	g.row.Runs += int(s.Runs.At(i))
-	g.row.Calls += int(s.Calls.At(i))
-	g.row.Failed += int(s.Failed.At(i))
-	g.files.add(f)
-	g.last = max(g.last, s.Last.At(i))
-}
-
 // addCall adds a program that call i of a piece runs, which is a command with this number.
 func (g *commandGroup) addCall(f *file, c *record.Calls, i, command int, blamed bool) {
 	g.row.Runs++
@@ -69,7 +60,7 @@ func (g *commandGroup) addCall(f *file, c *record.Calls, i, command int, blamed 
 // Commands counts the programs that shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
-	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.CallSums)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +70,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	c := &commandCount{x: x, groups: newGroups(func(name string) *commandGroup {
 		return &commandGroup{row: CommandRow{Type: "command", Program: name}}
 	})}
-	if len(req.Tools)+len(req.Models) > 0 { // which the sums of programs do not name
-		err = x.eachPiece(x.facts.All, c.add)
-	} else {
-		err = x.eachSum(nil, c.add)
-	}
-	if err != nil {
+	if err := x.eachPiece(x.facts.All, c.add); err != nil {
 		return nil, err
 	}
 	t := &c.table
@@ -121,17 +107,8 @@ type commandCount struct {
 	groups groups[commandGroup]
 }
 
-// add adds the sums or the facts of a piece.
+// add adds the facts of a piece.
 func (t *commandCount) add(f *file, p *record.Piece) error {
-	if p.Summed {
-		s := &p.CallSums
-		t.table.Calls += s.Commands
-		t.table.Unparsed += s.Broken
-		for i, name := range s.Programs.Names {
-			t.groups.row(name).addSum(f, &s.Programs, i)
-		}
-		return nil
-	}
 	c := &p.Calls
 	names := c.Programs.Names()
 	programs := make([]*commandGroup, len(names))

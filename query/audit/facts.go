@@ -177,46 +177,6 @@ func (x *auditor) findSharing() error {
 	return err
 }
 
-// eachSum visits the sums of the pieces whose facts all pass the filters and count for the
-// same period of time, and the facts of the others. Which tools and models pass remains to
-// be tested. samePeriod is nil if no row is one of a period; it is called by several
-// goroutines.
-func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f *file, p *record.Piece) error) error {
-	if r := x.req; x.branch != nil || x.matched != nil || r.Failed || r.Error || r.Rejected || len(r.Prices) > 0 {
-		return x.eachPiece(x.facts.All, visit)
-	}
-	verdict := func(f *file, p *record.Piece) (filter.Verdict, *record.Span) {
-		s := &p.UsageSums.Span
-		if p.CallSums.Len > 0 {
-			s = &p.CallSums.Span
-		}
-		switch {
-		case !f.wanted:
-			return filter.None, s
-		case !s.Known:
-			return filter.Unknown, s
-		}
-		return x.filter.TimesVerdict(s.First, s.Last), s
-	}
-	enough := func(p *record.Piece) bool {
-		f := &x.files[p.File]
-		if f.shares {
-			return false
-		}
-		v, s := verdict(f, p)
-		return v == filter.None || v == filter.All && (samePeriod == nil || samePeriod(s.First, s.Last))
-	}
-	defer x.trim()
-	return x.visitPieces(x.facts.Sums(x.toRead(), enough), func(f *file, p *record.Piece) error {
-		if p.Summed {
-			if v, _ := verdict(f, p); v == filter.None {
-				return nil
-			}
-		}
-		return visit(f, p)
-	})
-}
-
 // matchText restricts the auditor to the calls that the text of the request picks, if
 // it has one.
 func (x *auditor) matchText(a adapter.Adapter, src entry.Source) error {

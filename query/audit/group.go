@@ -105,7 +105,7 @@ func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	}
 }
 
-// begin is called before the facts or the sums of a piece are added; tools and deed are both nil
+// begin is called before the facts of a piece are added; tools and deed are both nil
 // when they have none.
 func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Names, deed func(i int) session.Deed, models *record.Names) {
 	t.file, t.owner, t.times, t.tools, t.deed, t.models = f, owner, times, tools, deed, models
@@ -113,25 +113,6 @@ func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Nam
 	if t.blocks != nil {
 		t.day = day{} // the day may belong to another agent
 	}
-}
-
-// samePeriod reports whether facts of these times belong to the same rows, as far as it
-// depends on the time.
-func (t *table[T]) samePeriod(first, last int64) bool {
-	switch {
-	case !t.timed:
-		return true
-	case t.blocks != nil:
-		return false
-	}
-	a := dayOf(time.UnixMilli(first).In(t.location))
-	if last < a.to {
-		return true
-	}
-	b := dayOf(time.UnixMilli(last).In(t.location))
-	return !slices.ContainsFunc(t.by, func(by string) bool {
-		return by == "day" || by == "week" && a.week != b.week || by == "month" && a.month != b.month
-	})
 }
 
 // row returns the row of fact i of the piece.

@@ -76,9 +76,6 @@ func tablesAgainstModel(t *testing.T, fewCopies bool) {
 		}
 		r.Close()
 	}
-	if share := float64(m.summed) / float64(m.pieces); fewCopies != (share > 0.2) {
-		t.Errorf("of %d pieces %d are summed", m.pieces, m.summed)
-	}
 }
 
 type model struct {
@@ -88,8 +85,6 @@ type model struct {
 	changed   map[uint32]bool            // in the current batch
 	most      int                        // files
 	fewCopies bool                       // and times that are close to one another
-
-	summed, pieces int
 }
 
 // change adds a change of some file to a batch, unless it has one of it.
@@ -315,11 +310,6 @@ func (m *model) compare(t *testing.T, when string, r *index.Reader) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		summed, pieces, err := audit.CountSummed(r, req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.summed, m.pieces = m.summed+summed, m.pieces+pieces
 		want := count(files, req)
 		for _, x := range []struct{ want, got any }{
 			{want.tools, lines(tools.Rows)}, {want.toolTotal, lines([]audit.ToolRow{tools.Total})}, {want.copies, tools.Coverage.Copies},

@@ -112,25 +112,6 @@ func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 	}
 }
 
-// addSum adds sum i.
-func (g *toolGroup) addSum(f *file, s *record.SummedCalls, i int) {
-	g.files.add(f)
-	g.last = max(g.last, s.Last.At(i))
-	calls, noResult, rejected := int(s.Calls.At(i)), int(s.NoResult.At(i)), int(s.Rejected.At(i))
-	g.row.Calls += calls
-	g.row.Bytes += s.Bytes.At(i)
-	g.row.Nested += int(s.Nested.At(i))
-	g.row.NoResult += noResult
-	g.row.Rejected += rejected
-	g.answered += calls - noResult - rejected
-	if s.Deed(i) == session.DeedAsk {
-		g.asked += calls
-	}
-	g.row.Errors += int(s.Failed.At(i))
-	g.row.NoCall += int(s.NoCall.At(i))
-	g.durations = s.AppendDurations(g.durations, i)
-}
-
 // finish returns the row once all calls are added.
 func (g *toolGroup) finish() ToolRow {
 	r := g.row
@@ -151,7 +132,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
-	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.CallSums)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -161,18 +142,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	table := newTable(&req, func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} })
 	total := &toolGroup{row: ToolRow{Type: "total"}}
 	groups := func(i int) [2]*toolGroup { return [2]*toolGroup{table.row(i), total} }
-	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
-		if s := &p.CallSums; p.Summed {
-			table.begin(f, f, &s.Last, &s.Tool, s.Deed, &s.Model)
-			for i := range s.Len {
-				if x.passesTool(&s.Tool, i) && x.passesModel(&s.Model, i) {
-					for _, g := range groups(i) {
-						g.addSum(f, s, i)
-					}
-				}
-			}
-			return nil
-		}
+	err = x.eachPiece(x.facts.All, func(f *file, p *record.Piece) error {
 		c := &p.Calls
 		table.begin(f, f, &c.Time, &c.Tool, c.Deed, &c.Model)
 		return x.visitCalls(f, p, func(i int) {

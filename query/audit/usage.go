@@ -91,11 +91,11 @@ type SourceRow struct {
 	Unpriced int     `json:"unpriced"` // entries without a price
 }
 
-// use is a use of tokens, or the sum of several.
+// use is a use of tokens, or several together.
 type use struct {
 	session.Usage // but for its cost
 
-	cost     record.Sum
+	cost     Sum
 	entries  int
 	unusable int
 	unpriced int
@@ -119,12 +119,12 @@ func (u *use) add(o *use) {
 type usageGroup struct {
 	use
 	keys  []string
-	fill  record.Sum
-	list  record.Sum
+	fill  Sum
+	list  Sum
 	files fileCount
 
 	subagents   fileCount
-	theirCost   record.Sum
+	theirCost   Sum
 	theirTokens int64
 }
 
@@ -143,13 +143,6 @@ func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 	}
 	x.cost.Add(u.Cost)
 	b.estimate(&x, model)
-	return x
-}
-
-// newUseOf returns sum i.
-func (b *usageBuild) newUseOf(s *record.SummedUsages, i int) use {
-	x := use{Usage: s.At(i), cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i)}
-	b.estimate(&x, s.Model.At(i))
 	return x
 }
 
@@ -194,13 +187,13 @@ func (g *usageGroup) count(f, owner *file, u *use) {
 type sourceGroup struct {
 	name     string
 	tokens   int64
-	cost     record.Sum
+	cost     Sum
 	unpriced int
 }
 
 // rounded returns a sum rounded to ten digits, so that it reads 0.7232, not
 // 0.7232000000000001.
-func rounded(s record.Sum) float64 { return Rounded(s.Total()) }
+func rounded(s Sum) float64 { return Rounded(s.Total()) }
 
 // Rounded rounds a cost as tables do.
 func Rounded(cost float64) float64 { return math.Round(cost*1e10) / 1e10 }
@@ -237,7 +230,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		req.By = []string{"model"}
 	}
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, record.UsageFacts, record.UsageSums)
+	x, err := newAuditor(ctx, r, &req, record.UsageFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +249,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	b.total = b.group(nil)
 	b.table = newTable(&req, b.group)
 	b.table.blocks = starts
-	if err := x.eachSum(b.table.samePeriod, b.addPiece); err != nil {
+	if err := x.eachPiece(x.facts.All, b.addPiece); err != nil {
 		return nil, err
 	}
 	return b.finish(), nil
@@ -270,18 +263,8 @@ func (b *usageBuild) group(keys []string) *usageGroup {
 	return g
 }
 
-// addPiece adds the uses of a piece, or its sums.
+// addPiece adds the uses of a piece.
 func (b *usageBuild) addPiece(f *file, p *record.Piece) error {
-	if s := &p.UsageSums; p.Summed {
-		b.begin(f, p.File, &s.Last, &s.Source, &s.Model)
-		for i := range s.Len {
-			if b.passesModel(&s.Model, i) {
-				use := b.newUseOf(s, i)
-				b.add(i, &use)
-			}
-		}
-		return nil
-	}
 	u := &p.Usages
 	b.begin(f, p.File, &u.Time, &u.Source, &u.Model)
 	return b.visitUsages(f, p, func(i int) {

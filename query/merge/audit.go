@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/index/record"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
@@ -225,15 +224,15 @@ func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 // spent is a row of a table of tokens with its costs before they are rounded.
 type spent struct {
 	audit.UsageRow
-	costs [4]record.Sum
+	costs [4]audit.Sum
 }
 
 type spentBy struct {
 	audit.SourceRow
-	cost record.Sum
+	cost audit.Sum
 }
 
-func newSum(v float64) (s record.Sum) {
+func newSum(v float64) (s audit.Sum) {
 	s.Add(v)
 	return s
 }
