@@ -66,7 +66,7 @@ func (r *Request) Picks() search.Request {
 	return req
 }
 
-// The properties by which calls and uses of tokens can be grouped.
+// The properties that group calls and uses of tokens.
 var (
 	CallDimensions  = append([]string{"tool", "action"}, shared...)
 	UsageDimensions = append([]string{"block"}, shared...)
@@ -123,7 +123,7 @@ func (r *Request) mask(answer any) {
 	}
 }
 
-// maskIfAsked returns a short text as it may be shown.
+// maskIfAsked returns a short text, with secrets masked if the request asks for that.
 func (r *Request) maskIfAsked(s string) string {
 	if !r.Redact {
 		return s

@@ -146,7 +146,7 @@ func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (
 	return found, over, c.ctx.Err()
 }
 
-// terms returns the terms of a text, without those of parts of identifiers.
+// terms returns the terms of a text, without parts of identifiers.
 func terms(text string) (list []string) {
 	var a analysis.Analyzer
 	a.Walk([]byte(text), func(t analysis.Token) {
@@ -254,8 +254,8 @@ type outcome struct {
 	result int64
 }
 
-// outcomes returns those of the calls of a session that may have written something, by the entry
-// and the part, and the calls that may have printed something.
+// outcomes returns the calls of a session that may have written something, by entry and part, and
+// the calls that may have printed something.
 func (c *collector) outcomes(file uint32) (all map[int64]map[int]outcome, looks []look, err error) {
 	all = make(map[int64]map[int]outcome)
 	for p, err := range c.facts.WithoutDetails([]uint32{file}) {
@@ -396,8 +396,8 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 	return list
 }
 
-// changesBy returns what a call did to files, with copies of all texts. Of a command whose effects
-// are not known, the lines may be those of the files with these names.
+// changesBy returns what a call did to files, with copies of all texts. If the effects of a command
+// are not known, the lines may be in any of the files with these names.
 func changesBy(call *session.Call, dir string, names ...string) (list []*change) {
 	add := func(f *diff.File, name string) *change {
 		x := &change{path: shellcmd.Resolve(name, dir), name: name, file: f}

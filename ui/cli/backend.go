@@ -25,8 +25,8 @@ import (
 	"pigrep/ui/tui"
 )
 
-// backend answers the questions of clients that run for long: the TUI, pages and agents. Its
-// errors are those of commands, which each client shows in its own way.
+// backend answers the questions of clients that run for long: the TUI, pages and agents. Its errors
+// are the errors of commands; each client shows them in its own way.
 type backend struct {
 	*location.Location // its App is quiet: a client shows warnings itself
 	index              *snapshot.Live

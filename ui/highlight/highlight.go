@@ -1,9 +1,9 @@
 // Package highlight finds comments, keywords, strings and other tokens in source code.
 // It does not deal with colours: the terminal and exported pages have their own.
 //
-// The lexers are those of chroma, for the languages that coding sessions have. They are
-// read when the first code is highlighted, and compiled language by language: importing
-// chroma's own registry, which reads all 280 of them, would add 7 ms to every start.
+// The lexers come from chroma, for the languages of coding sessions. They are read when the first
+// code is highlighted, and compiled language by language: importing chroma's own registry, which
+// reads all 280 of them, would add 7 ms to every start.
 package highlight
 
 import (

@@ -312,7 +312,7 @@ func concat(a, b info) info {
 		s.suffix = list
 	}
 	// The end of a and the beginning of b are adjacent: the joined literals imply
-	// those of each side.
+	// the literals of each side.
 	if list := cross(a.suffix, b.prefix); list != nil {
 		s.required = requireAny(list)
 	}

@@ -15,8 +15,8 @@ type Mark struct {
 	Anywhere         bool `json:",omitempty"` // it is marked wherever its letters stand
 }
 
-// Marks returns the distinct marks of a fragment. Spans that are not in the text, as those of
-// another program may be, are left out.
+// Marks returns the distinct marks of a fragment. It leaves out spans that are not in the text,
+// which another program may have made.
 func (f Fragment) Marks() (list []Mark) {
 	places := map[string]int{} // in list, by text without case
 	for _, s := range f.Spans {

@@ -94,8 +94,8 @@ func (r results) Write(b []byte) (int, error) {
 	return r.app.Streams.Out.Write(b)
 }
 
-// Guarded returns a writer of results to a terminal, or to a pager on it, that has no control codes but
-// those of pigrep.
+// Guarded returns a writer of results to a terminal, or to a pager on it, which lets no control
+// codes pass but pigrep's own.
 func (a *App) Guarded(w io.Writer) io.Writer {
 	if !a.Streams.OutTTY {
 		return w

@@ -66,7 +66,7 @@ type Target struct {
 	ShortID func(id string) string
 	Entry   int // named with the session, -1 for none
 	File    entry.File
-	Missing string // the session in which its history begins, if that is not there; "" for none
+	Missing string // the session that its history begins in, if that is missing; "" for none
 }
 
 func (t *Target) Close() error {

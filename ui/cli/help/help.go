@@ -205,7 +205,7 @@ var tables = map[string]func(b *strings.Builder){
 		}
 	},
 	"agent-variables": writeVariables,
-	"session-variables": func(b *strings.Builder) { // in which agents pass their session to the processes they start
+	"session-variables": func(b *strings.Builder) { // agents pass their session in them to the processes they start
 		var names []string
 		for _, v := range AgentVariables() {
 			if !v.Path {

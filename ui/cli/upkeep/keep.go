@@ -102,6 +102,7 @@ func (o *KeepOptions) choose(ctx context.Context, a *app.App, agents []string, r
 	return settings.Set(ctx, a, root, "keep", o.Keep)
 }
 
+// archiveFacts returns what the archive has of each agent.
 func archiveFacts(p *location.Location) (*printer.Keep, error) {
 	names := p.App.AgentNames()
 	kinds, err := p.Archive.Kinds(names)
@@ -165,7 +166,7 @@ func (o *KeepOptions) beforeTime(now time.Time) (before time.Time, err error) {
 	return before, err
 }
 
-// forgetCopies deletes the copies of a session, or those of sessions that were not changed since a
+// forgetCopies deletes the copies of a session, or of all sessions that have not changed since a
 // time, when the user has confirmed it.
 func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot, before time.Time) error {
 	path := ""
