@@ -114,7 +114,7 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		slices.SortFunc(members, func(a, b int) int { return cmp.Or(cmp.Compare(l.modified[b], l.modified[a]), cmp.Compare(a, b)) }) // summaries are ordered by path
 	}
 	if req.Together {
-		list.Held = l.held(members)
+		list.Held = lists.Map(members, func(i int) uint64 { return l.r.Summary(i).Identity() })
 	}
 	whole := req.Forks && req.Together // only all of a family says where it belongs
 	if req.Limit > 0 && len(members) > req.Limit && !whole {
@@ -126,11 +126,6 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		list.Sessions[at].Depth = depth[at]
 	}
 	return list, nil
-}
-
-// held returns the identities of sessions; 0 for one without an id.
-func (l *lister) held(members []int) []uint64 {
-	return lists.Map(members, func(i int) uint64 { return l.r.Summary(i).Identity() })
 }
 
 // lister answers one request.

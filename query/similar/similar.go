@@ -114,7 +114,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Terms: names(terms), TotalIsExact: true, About: search.About{Index: search.StateOf(r)}}
+	resp := &Response{Terms: lists.Map(terms, func(t term) string { return t.text }), TotalIsExact: true, About: search.About{Index: search.StateOf(r)}}
 	if len(terms) == 0 {
 		return resp, nil
 	}
@@ -248,10 +248,6 @@ func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
 type term struct {
 	text   string
 	weight float64
-}
-
-func names(terms []term) []string {
-	return lists.Map(terms, func(t term) string { return t.text })
 }
 
 // How many terms are searched for, of how many it is counted which sessions have them,

@@ -319,7 +319,11 @@ func Parse(root *cobra.Command, path string, data []byte) (map[string]Value, err
 			values[w.key] = w.Value
 		}
 	}
-	return values, checkTUI(path, values)
+	if e := tuiConfig(values).Check(); e != nil {
+		at := values[tuiKey(e.Table, e.Name)]
+		return values, settingsProblem(path, at.Line, at.Column, e.Hint, "%s: %s", tuiKey(e.Table, e.Name), e.Reason)
+	}
+	return values, nil
 }
 
 // written is a key or a table in the file, with its value: a text, a number, true or false, or a
@@ -398,7 +402,7 @@ func (w *written) check(root *cobra.Command, path string) error {
 		return nil
 	}
 	isTUI := slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(w.key, table+".") })
-	if !w.isTable() && isTUI { // checkTUI checks the rest
+	if !w.isTable() && isTUI { // tui.Config.Check checks the rest
 		if w.kind != unstable.String && w.kind != unstable.Array {
 			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", w.key)
 		}
@@ -505,14 +509,6 @@ func tuiConfig(values map[string]Value) tui.Config {
 }
 
 func (f *File) TUI() tui.Config { return tuiConfig(f.said) }
-
-func checkTUI(path string, values map[string]Value) error {
-	if e := tuiConfig(values).Check(); e != nil {
-		at := values[tuiKey(e.Table, e.Name)]
-		return settingsProblem(path, at.Line, at.Column, e.Hint, "%s: %s", tuiKey(e.Table, e.Name), e.Reason)
-	}
-	return nil
-}
 
 func remark(text string) string {
 	var b strings.Builder
