@@ -296,7 +296,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Request: data}
 	p, line, err := n.begin(ctx, m)
 	if err != nil {
-		return c.lost(n)
+		return c.lost(ctx, n)
 	}
 	defer n.end(m.ID)
 	some, to := false, n.lines
@@ -307,7 +307,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 		case r, ok := <-p.replies:
 			switch {
 			case !ok:
-				return c.lost(n)
+				return c.lost(ctx, n)
 			case r.Error != nil:
 				return c.says(r.Error)
 			case r.Answer != nil:
@@ -437,7 +437,7 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	g, o := &n.greeting, &c.options
 	switch {
 	case !n.spoke:
-		return c.lost(n)
+		return c.lost(ctx, n)
 	case g.Protocol != Protocol || g.Schema != o.Schema:
 		there := terminal.Clip(terminal.Clean(g.Version), 40)
 		update := "update pigrep there"
@@ -467,17 +467,27 @@ func (c *Client) refused(err error) error {
 	return c.problem(said(err.Error()), "is pigrep there the same as here? `pigrep hosts --check` looks")
 }
 
+// interrupting is how long Ctrl-C, which ends the program that reaches a host too, takes to be noticed.
+const interrupting = 50 * time.Millisecond
+
 // lost says why the connection has ended.
-func (c *Client) lost(n *connection) error {
+func (c *Client) lost(ctx context.Context, n *connection) error {
 	code := -1
 	select {
 	case <-n.ended:
 		code = n.command.ProcessState.ExitCode()
 	case <-time.After(2 * time.Second):
 	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(interrupting):
+	}
 	said, err := n.stderr.last(), n.err()
 	isSSH := c.ssh != ""
 	switch {
+	case isSSH && code == 255 && n.stderr.has("REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return c.problem("its key is not the one that ssh knows: it was set up anew, or another machine answers in its place", "ask who manages it; then: ssh-keygen -R "+c.ssh)
 	case isSSH && code == 255 && strings.Contains(said, "Host key verification failed"):
 		return c.problem("ssh does not know its key", "connect once by hand: ssh "+c.ssh)
 	case isSSH && code == 255 && strings.Contains(said, "Permission denied"):
@@ -514,6 +524,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.end = append(t.end, p...)
 	t.end = t.end[max(0, len(t.end)-maxTail):]
 	return len(p), nil
+}
+
+// has reports whether the end has a text.
+func (t *tail) has(text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Contains(t.end, []byte(text))
 }
 
 // last returns the last line that says something, as it may be shown. A hint of the pigrep

@@ -627,3 +627,21 @@ func TestLaterQuestions(t *testing.T) {
 		}
 	}
 }
+
+// Why ssh ends is found in all that it says: a key that has changed is not one that is unknown.
+func TestChangedKey(t *testing.T) {
+	for said, want := range map[string]string{
+		"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.\n": "its key is not the one that ssh knows",
+		"No ED25519 host key is known.\nHost key verification failed.\n":                        "ssh does not know its key",
+	} {
+		c := NewClient(Host{Name: "box", ssh: "box"}, Options{Now: time.Now})
+		n := &connection{command: exec.Command("sh", "-c", "exit 255"), stderr: &tail{}, ended: make(chan struct{})}
+		testkit.Program(t, "sh")
+		_ = n.command.Run()
+		close(n.ended)
+		_, _ = n.stderr.Write([]byte(said))
+		if err := c.lost(t.Context(), n); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", said, err, want)
+		}
+	}
+}

@@ -232,7 +232,7 @@ func askHosts(p *location.Location) *ssh.Asking {
 		here := alone(p)
 		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, remote.Question{}, false) }}
 	}
-	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY}
+	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
 }
 
 // alone is this machine alone.
