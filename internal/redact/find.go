@@ -57,7 +57,6 @@ func announcements() []announcement {
 	list := []announcement{
 		{slices.Concat(lists.NameWords.words, lists.Services.words, lists.ServicePhrases.words), (*finder).name},
 		{[]string{"://"}, (*finder).url},
-		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
 		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential=", "dkey="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
 		{[]string{"cookie"}, (*finder).cookie},
@@ -67,7 +66,6 @@ func announcements() []announcement {
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{lists.CallWords.words, (*finder).call},
 		{[]string{"insert into", "insert or "}, (*finder).insert},
-		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
 	}
 	for i := range forms {

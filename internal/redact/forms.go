@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +39,8 @@ func (f *finder) word(i int) (start, end int) {
 	return start + 1, end - min(slashes, max(0, end-start-1))
 }
 
+const loginByte = `[^ \t\n\v"'<>\x60:/(){}=]`
+
 // parts are what patterns name.
 var parts = sync.OnceValue(func() *strings.Replacer {
 	oneOf := func(l list) string {
@@ -55,6 +58,7 @@ var parts = sync.OnceValue(func() *strings.Replacer {
 		"<to>", `["'\\]*(?:[ \t]*[:=]+>?|[ \t])[ \t]*["'\\]*`, // what joins a name to its value
 		// An argument that is a value.
 		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`,
+		"<l>", loginByte, "<login>", loginByte+`*[^ \t\n\v"'<>\x60:/(){}=\d]`+loginByte+`*`, // of a line of .pgpass
 		"<readers>", oneOf(lists.Readers), "<members>", oneOf(lists.JWKPrivate), "<fillers>", oneOf(lists.Fillers),
 	)
 })
@@ -71,7 +75,9 @@ type form struct {
 	window  int // how far the pattern is looked for
 	words   []string
 	pattern func() *regexp.Regexp
-	lines   bool // the pattern is for the text from the start of the line
+	lines   bool     // the pattern is for the text from the start of the line
+	apart   bool     // it is for what is anywhere in the window
+	needs   []string // one of these must be in the text, or no pattern is tried
 	sample  string
 }
 
@@ -88,10 +94,17 @@ var formTests = map[string]func(value string) bool{
 func readForms() {
 	written := strings.NewReplacer("␣", " ", "⇥", "\t", "⏎", "\n", "␋", "\v")
 	for _, p := range paragraphs(formTable) {
-		said := append(strings.Fields(p.name), strconv.Itoa(2*maxMember))
+		said := strings.Fields(p.name)
 		text, sample, _ := strings.Cut(p.more, "    = ")
-		x := form{rule: said[0], test: formTests[said[1]], pattern: pattern(strings.TrimSpace(text)), lines: strings.HasPrefix(text, "    ^"), sample: sample}
-		x.window, _ = strconv.Atoi(said[2])
+		x := form{rule: said[0], test: formTests[said[1]], pattern: pattern(strings.TrimSpace(text)), lines: strings.HasPrefix(text, "    ^"), sample: sample, window: 2 * maxMember}
+		for _, more := range said[2:] {
+			if n, err := strconv.Atoi(more); err == nil {
+				x.window = n
+			} else {
+				x.needs = strings.Split(more, "|")
+			}
+		}
+		x.apart = !x.lines && !strings.HasPrefix(text, `    \A`)
 		for word := range strings.SplitSeq(p.text, "  ") {
 			x.words = append(x.words, written.Replace(word))
 		}
@@ -102,9 +115,16 @@ func readForms() {
 // find masks the values of the form after a word at a position, or in the line around it.
 func (x *form) find(f *finder, at int) {
 	from, end := at, len(f.window(at, x.window))
-	if x.lines {
+	if x.lines || x.apart {
 		from, _ = f.line(at)
-		f.looked(breaks.until(f.s[:end], at))
+		from = max(from, at-maxMember)
+		f.looked(end)
+		if x.lines {
+			f.looked(breaks.until(f.s[:end], at))
+		}
+	}
+	if len(x.needs) > 0 && !slices.ContainsFunc(x.needs, func(s string) bool { return strings.Contains(f.s[from:end], s) }) {
+		return
 	}
 	for _, m := range x.pattern().FindAllStringSubmatchIndex(f.s[from:end], -1) {
 		for g := 2; g < len(m); g += 2 {
@@ -140,14 +160,6 @@ var (
 
 	// lastString is the last string among the first arguments of a call, with what is before and after it.
 	lastString = pattern(`\A[^(]*\(((?:<s>*(?:<name>|\\*<string>)<s>*,){0,3})<s>*(\\*<string>)<s>*((?:,<s>*(?:<name><s>*)?){0,3})[)}.]`)
-
-	// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
-	login = pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*:(?:\*|\d{1,5}):` + loginName + `|` + loginByte + `+:(?:\*|\d{1,5}):` + loginByte + `*):` + loginName + `:(<w>+)`)
-)
-
-const (
-	loginByte = `[^ \t\n\v"'<>\x60:/(){}=]`
-	loginName = loginByte + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + loginByte + `*`
 )
 
 var urlEnds = setOf(" \t\n\v\"'<>`\\")
@@ -196,15 +208,6 @@ func userInfo(s string, i int) (colon, sign, end int) {
 }
 
 func isPort(s string) bool { return len(s) > 0 && len(s) <= 5 && strings.Trim(s, digits) == "" }
-
-// dsn masks the password in user:password@tcp(host).
-func (f *finder) dsn(at int) {
-	from := max(0, at-maxGap)
-	from += strings.LastIndexAny(f.s[from:at], " \t\n\v\"'`=") + 1
-	if n := strings.IndexByte(f.s[from:at], ':'); n >= 0 {
-		f.part(from+n+1, at, "url-password")
-	}
-}
 
 // parameter masks the value of a parameter of a URL or form whose name the rules for
 // names do not cover. at is the name's last word.
@@ -379,17 +382,6 @@ func (f *finder) call(at int) {
 	if afterName || !strings.Contains(value, "://") && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
 		f.add(start, end, "login")
 	}
-}
-
-// pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the
-// line with the usual port, or in those after the name of the file.
-func (f *finder) pgpass(at int) {
-	start, end := f.line(at)
-	if f.s[at] != ':' {
-		end = min(len(f.s), at+maxValue)
-	}
-	f.looked(end)
-	f.groups(login(), start, end, "login")
 }
 
 // kubernetes masks the data of a Secret.

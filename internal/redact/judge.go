@@ -5,52 +5,114 @@ import (
 	"strings"
 )
 
-// Whether the value of a name is a secret depends on what the name promises, on how
-// the value follows it, and on the value.
+// Whether the value of a name is a secret depends on what the name promises, on how the
+// value follows it, and on the value. verdicts is the table of that: the first row for a
+// class and a link whose test the value passes names the rule. What no row is for is not a
+// secret: the words of a sentence ("the password is x") are a matter of the form sentence.
+var verdicts = []verdict{
+	{password, linkAssign, "password", (*claim).isPasswordAssigned, `DB_PASSWORD=«hunter2»`},
+	{password, linkMember, "password", (*claim).isPasswordAssigned, `<password>«hunter2»</password>`},
+	{password, linkList, "password", (*claim).isPasswordListed, `["--password", "«hunter2»"]`},
+	{password, linkSpace, "password", (*claim).isPasswordAfterSpace, `requirepass «hunter2»`},
+	{password, linkCell, "password", (*claim).isPasswordInCell, "name,password⏎bob,«hunter2»"},
+
+	{pass, linkAssign, "password", (*claim).isPassAssigned, `pass: «hunter2»`},
+	{pass, linkMember, "password", (*claim).isPassAssigned, `{"name": "pass", "value": "«hunter2»"}`},
+	{pass, linkList, "password", (*claim).isPassOfFlag, `["--pass", "«hunter2»"]`},
+	{pass, linkSpace, "password", (*claim).isPassOfFlag, `--pass «hunter2»`},
+	{pass, linkCell, "password", (*claim).isPasswordInCell, "name,pass⏎bob,«hunter2»"},
+
+	{token, linkAssign, "variable", (*claim).isOfVariable, `API_TOKEN=«abcdefgh12»`},
+	{token, linkAssign, "secret", (*claim).isToken, `"token": "«<A24>»"`},
+	{token, linkMember, "secret", (*claim).isToken, `{"name": "token", "value": "«<A24>»"}`},
+	{token, linkCell, "secret", (*claim).isToken, "name,token⏎bob,«<A24>»"},
+	{token, linkList, "secret", (*claim).isTokenListed, `["--token", "«<A24>»"]`},
+	{token, linkSpace, "secret", (*claim).isTokenAfterSpace, `--token «<A24>»`},
+	{token, linkProse, "secret", (*claim).isTokenTold, `the token is «<A24>»`},
+
+	{key, linkAssign, "secret", (*claim).isKey, `"key": "«<A24>»"`},
+	{key, linkMember, "secret", (*claim).isKey, `{"name": "key", "value": "«<A24>»"}`},
+	{key, linkCell, "secret", (*claim).isKey, "name,key⏎bob,«<A24>»"},
+	{key, linkList, "secret", (*claim).isKey, `["key", "«<A24>»"]`},
+
+	{service, linkAssign, "secret", (*claim).isKeyOfService, `heroku = "«<A24>»"`},
+	{service, linkMember, "secret", (*claim).isKeyOfService, `{"name": "heroku", "value": "«<A24>»"}`},
+	{service, linkCell, "secret", (*claim).isKeyOfService, "name,heroku⏎bob,«<A24>»"},
+	{service, linkList, "secret", (*claim).isKeyOfService, `["heroku", "«<A24>»"]`},
+
+	{phrase, linkAssign, "secret", (*claim).isPhrase, `mnemonic="«a b c d e f g h i j k l»"`},
+	{phrase, linkMember, "secret", (*claim).isPhrase, `<mnemonic>«a b c d e f g h i j k l»</mnemonic>`},
+	{phrase, linkList, "secret", (*claim).isPhrase, `["mnemonic", "«a b c d e f g h i j k l»"]`},
+	{phrase, linkSpace, "secret", (*claim).isWords, `mnemonic "«a b c d e f g h i j k l»"`},
+	{phrase, linkCell, "secret", (*claim).isPhrase, "name,mnemonic⏎bob,«a b c d e f g h i j k l»"},
+	{phrase, linkProse, "secret", (*claim).isWords, `the mnemonic is "«a b c d e f g h i j k l»"`},
+}
+
+// verdict is a row of the table.
+type verdict struct {
+	class  class
+	link   link
+	rule   string
+	test   func(*claim) bool
+	sample string // with its secret in «»; it is a test
+}
 
 // rule returns the rule by which the value is a secret, or "".
 func (c *claim) rule() string {
-	text, link := c.text, c.place.link
-	if isPlaceholder(text) || strings.EqualFold(text, c.name) || strings.EqualFold(text, lastSegment(c.name)) || !c.value.quoted && isCode(c.s, c.value.start, c.value.end) {
+	if c.isNone() {
 		return ""
 	}
-	before := char(c.s, c.start-1)
-	if char(c.s, c.value.start-1) == '`' && isVariable(c.name) && strings.Contains(text, " ") { // what a command prints
-		return ""
+	for i := range verdicts {
+		if v := &verdicts[i]; v.class == c.class && v.link == c.place.link && v.test(c) {
+			return v.rule
+		}
 	}
-	linked := link != linkProse && link != linkSpace
-	switch c.class {
-	case pass:
-		if hasSign(text) && (c.isFlag() || link != linkList && link != linkSpace) {
-			return c.passwordRule()
-		}
-	case password:
-		return c.passwordRule()
-	case phrase:
-		if words := len(strings.Fields(text)); words >= 12 && words <= 25 && !strings.ContainsAny(text, ".,;:()") {
-			return "secret"
-		}
-		if linked && len(text) >= 24 && isRandom(text) && !isHash(text) && !isPath(text) {
-			return "secret"
-		}
-	case token:
-		return c.tokenRule()
-	case key:
-		switch {
-		case c.isHeader():
-			return c.tokenRule()
-		case (before == '?' || before == '&') && len(text) >= 24 && isRandom(text):
-			return "url-parameter"
-		case linked && len(text) >= 20 && isRandom(text) && !isHash(text) && !isPath(text):
-			return "secret"
-		}
-	case service:
-		if linked && len(text) >= 14 && isGenerated(text) {
-			return "secret"
-		}
+	if c.class == key && c.isHeader() && c.isToken() {
+		return "secret" // -H 'key: x', whatever is between
 	}
 	return ""
 }
+
+// isNone reports whether the value cannot be a secret, whatever its name promises.
+func (c *claim) isNone() bool {
+	switch text := c.text; {
+	case isPlaceholder(text), strings.EqualFold(text, c.name), strings.EqualFold(text, lastSegment(c.name)):
+		return true
+	case char(c.s, c.value.start-1) == '`' && isVariable(c.name) && strings.Contains(text, " "): // what a command prints
+		return true
+	}
+	return !c.value.quoted && isCode(c.s, c.value.start, c.value.end)
+}
+
+func (c *claim) isPassAssigned() bool { return hasSign(c.text) && c.isPasswordAssigned() }
+
+func (c *claim) isPassOfFlag() bool {
+	return hasSign(c.text) && c.isFlag() && (c.place.link == linkList || c.isPasswordAfterSpace())
+}
+
+// isPhrase reports whether the value is a list of words, or the seed that these stand for.
+func (c *claim) isPhrase() bool {
+	return c.isWords() || len(c.text) >= 24 && isRandom(c.text) && !isHash(c.text) && !isPath(c.text)
+}
+
+func (c *claim) isWords() bool {
+	words := len(strings.Fields(c.text))
+	return words >= 12 && words <= 25 && !strings.ContainsAny(c.text, ".,;:()")
+}
+
+// isKey reports whether the value is generated and not a hash or an id.
+func (c *claim) isKey() bool {
+	text, before := c.text, char(c.s, c.start-1)
+	switch {
+	case c.isHeader():
+		return c.isToken()
+	case (before == '?' || before == '&') && len(text) >= 24 && isRandom(text):
+		return true
+	}
+	return len(text) >= 20 && isRandom(text) && !isHash(text) && !isPath(text)
+}
+
+func (c *claim) isKeyOfService() bool { return len(c.text) >= 14 && isGenerated(c.text) }
 
 func (c *claim) isFlag() bool { return strings.HasPrefix(c.name, "-") }
 
@@ -63,26 +125,43 @@ func (c *claim) isHeader() bool {
 // isSet reports whether the value is assigned as in a shell: NAME=value.
 func (c *claim) isSet() bool { return !c.place.spaced && !c.place.colon }
 
-// tokenRule is rule for a name that promises a token or a key.
-func (c *claim) tokenRule() string {
-	text, link := c.text, c.place.link
-	n := len(text)
-	if link == linkAssign && c.isSet() && isVariable(c.name) && n >= 8 && !isPath(text) {
-		return "variable"
-	}
-	switch {
-	case link == linkSpace && !c.isFlag() && !c.settles() && !(n >= 16 && isRandom(text)),
-		link == linkProse && n < 12,
-		link == linkList && (n < 12 || n < 16 && c.place.named) && !c.isFlag(),
-		c.value.block && strings.Contains(text, " "):
-		return ""
-	case c.value.quoted && n >= 8 && link != linkList && hasSign(text) && len(c.name) > len("secret") && hasSuffixFold(c.name, "secret") && !strings.ContainsAny(text, " /:"):
-		return "secret" // often words that a person chose
-	case (n >= 12 || n >= 8 && hasStrongSign(text)) && isRandom(text) && !isPath(text), n >= 6 && c.value.quoted && isSpiked(text), n >= 14 && (isGenerated(text) || isMixed(text)) && ofService(c.name):
-		return "secret"
-	}
-	return ""
+// isOfVariable reports whether the value is assigned to a variable of the shell.
+func (c *claim) isOfVariable() bool {
+	return c.isSet() && isVariable(c.name) && len(c.text) >= 8 && !isPath(c.text)
 }
+
+// isToken reports whether the value looks generated, or as a person would write a secret.
+func (c *claim) isToken() bool {
+	text := c.text
+	n := len(text)
+	switch {
+	case c.value.block && strings.Contains(text, " "):
+		return false
+	case c.value.quoted && n >= 8 && hasSign(text) && c.isNamedSecret() && !strings.ContainsAny(text, "/:") && !isSentence(text):
+		return true // often words that a person chose
+	case n >= 6 && c.value.quoted && isSpiked(text):
+		return true
+	case (n >= 12 || n >= 8 && hasStrongSign(text)) && isRandom(text):
+		return !isPath(text)
+	}
+	return n >= 14 && (isGenerated(text) || isMixed(text)) && ofService(c.name)
+}
+
+// isNamedSecret reports whether the name has another word before its last one, which is secret.
+func (c *claim) isNamedSecret() bool {
+	return c.place.link != linkList && len(c.name) > len("secret") && hasSuffixFold(c.name, "secret")
+}
+
+func (c *claim) isTokenListed() bool {
+	n := len(c.text)
+	return (c.isFlag() || n >= 16 || n >= 12 && !c.place.named) && c.isToken()
+}
+
+func (c *claim) isTokenAfterSpace() bool {
+	return (c.isFlag() || c.settles() || len(c.text) >= 16 && isRandom(c.text)) && c.isToken()
+}
+
+func (c *claim) isTokenTold() bool { return len(c.text) >= 12 && c.isToken() }
 
 // settles reports whether the word before the name sets it.
 func (c *claim) settles() bool {
@@ -99,29 +178,25 @@ var variableChars = setOf(letters[26:] + digits + "_")
 
 func isVariable(name string) bool { return name != "" && variableChars.skip(name, 0) == len(name) }
 
-// passwordRule is rule for a name that promises a password.
-func (c *claim) passwordRule() string {
-	var is bool
-	switch link := c.place.link; {
-	case isPath(c.text), link == linkProse: // see sentence
-	case link == linkList:
-		is = c.isFlag() || c.setter() || hasSign(c.text) && !isWordy(c.text) && char(c.s, c.start-1) != '/'
-	case link == linkCell:
-		is = hasSign(c.text) && !strings.Contains(c.text, " ")
-	case link == linkSpace:
-		is = c.isPasswordAfterSpace()
-	default:
-		is = c.value.block || c.isPasswordAssigned()
+func (c *claim) isPasswordListed() bool {
+	switch {
+	case isPath(c.text):
+		return false
+	case c.isFlag(), c.setter():
+		return true
 	}
-	if is {
-		return "password"
-	}
-	return ""
+	return hasSign(c.text) && !isWordy(c.text) && char(c.s, c.start-1) != '/'
+}
+
+func (c *claim) isPasswordInCell() bool {
+	return hasSign(c.text) && !strings.Contains(c.text, " ") && !isPath(c.text)
 }
 
 func (c *claim) isPasswordAfterSpace() bool {
 	text := c.text
 	switch {
+	case isPath(text):
+		return false
 	case c.isFlag() && text[0] != '-', c.value.quoted && isUpper(c.name[0]): // PASSWORD 'x' of SQL
 		return true
 	case lists.Directives.has(strings.ToLower(c.name)):
@@ -138,6 +213,12 @@ func (c *claim) isPasswordAfterSpace() bool {
 
 func (c *claim) isPasswordAssigned() bool {
 	text := c.text
+	switch {
+	case isPath(text):
+		return false
+	case c.value.block:
+		return true
+	}
 	if isSentence(text) && !(isVariable(c.name) && c.isSet()) || strings.HasPrefix(text, "required|") {
 		return false
 	}

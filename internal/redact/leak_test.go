@@ -169,6 +169,16 @@ func TestFormsMaskTheirSamples(t *testing.T) {
 	}
 }
 
+// So is the sample of each row of the table of names and values.
+func TestVerdictsMaskTheirSamples(t *testing.T) {
+	for _, v := range verdicts {
+		before, secret, after := newInventor().text(v.sample)
+		if got, want := Text(before+secret+after), before+Mask(v.rule)+after; got != want {
+			t.Errorf("class %d, link %d: %q is shown as %q, want %q", v.class, v.link, before+secret+after, got, want)
+		}
+	}
+}
+
 // bareTokens returns a token of each provider whose tokens need nothing around them.
 func bareTokens(t testing.TB) (tokens []string) {
 	for _, line := range lines(t, "providers.txt") {

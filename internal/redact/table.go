@@ -127,13 +127,17 @@ func (f *finder) insert(at int) {
 	if m == nil {
 		return
 	}
+	rows := s[at+m[1]:]
+	if n := strings.Index(strings.ToLower(rows), "insert "); n >= 0 { // the next one
+		rows = rows[:n]
+	}
 	for n, column := range split(s[at+m[2]:at+m[3]], ',') {
 		name := strings.Trim(s[at+m[2]+column[0]:at+m[2]+column[1]], " \t\n\v\"'`[]\\")
 		c := claim{finder: f, name: name, start: at + m[2] + column[0], class: classify(name), place: valuePlace{at: -1, link: linkMember}}
 		if c.class == noSecret {
 			continue
 		}
-		for _, row := range tuple().FindAllStringSubmatchIndex(s[at+m[1]:], -1) {
+		for _, row := range tuple().FindAllStringSubmatchIndex(rows, -1) {
 			from, to := at+m[1]+row[2], at+m[1]+row[3]
 			if cells := split(s[from:to], ','); n < len(cells) {
 				start := skipAny(s, from+cells[n][0], " \t\n\v\\\"'")
