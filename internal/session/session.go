@@ -190,6 +190,7 @@ type Position struct {
 	Side    string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
 	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
 	Apart   bool   // it is no part of the tree: state that its agent repeats anywhere in the file
+	About   string // in Notes: the id of the session that it is about
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
@@ -219,8 +220,6 @@ type Named struct {
 	// With a TargetID, it names the session only if an entry with this ID is in the file, or
 	// comes later: old versions of some agents wrote names into the files of other sessions.
 	NameRank uint8
-
-	About string // in Notes: the id of the session that it is about
 }
 
 // Repetition says which text stands twice in a file. What repeats other text has no documents,

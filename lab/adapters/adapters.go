@@ -221,8 +221,8 @@ func linesWith(text, word []byte) (n int) {
 
 // own returns an entry without what may depend on earlier lines.
 func own(e session.Entry) session.Entry {
-	e.Timestamp, e.ParentID, e.HasParent, e.Facts = session.Entry{}.Timestamp, "", false, nil
-	e.Message, e.Side, e.Aside, e.Apart, e.About = "", "", false, false, ""
+	e.Timestamp, e.Facts = session.Entry{}.Timestamp, nil
+	e.Position = session.Position{FirstKeptID: e.FirstKeptID, FirstKeptIndex: e.FirstKeptIndex}
 	e.Repeats, e.Shadows, e.Pending, e.Context = false, nil, false, session.Context{}
 	return e
 }
