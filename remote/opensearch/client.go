@@ -72,6 +72,7 @@ var (
 	ErrNoTemplate = errors.New("the archive is not set up")
 	ErrOther      = errors.New("the archive was set up by another version")
 	ErrSilent     = errors.New("no answer")
+	ErrAddress    = errors.New("the address")
 )
 
 // An ArchiveError is an error of the archive with a name.
@@ -118,9 +119,9 @@ func Open(c Config) (*Archive, error) {
 	base, err := url.Parse(c.URL)
 	switch {
 	case strings.Contains(c.URL, "@"): // it is not repeated: it may have a password
-		return nil, errors.New("the address has a user name or password: --user and --password-command say them")
+		return nil, fmt.Errorf("%w has a user name or password: --user and --password-command say them", ErrAddress)
 	case strings.ContainsAny(c.URL, "?#"):
-		return nil, errors.New("the address has a query or a fragment, which an archive does not take: leave out what follows ? or #")
+		return nil, fmt.Errorf("%w has a query or a fragment, which an archive does not take", ErrAddress)
 	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
 		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
 	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):

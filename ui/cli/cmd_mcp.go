@@ -118,7 +118,7 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
 		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
 		wait := p.Elsewhere.Wait
-		asking, stop := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%w in %v", opensearch.ErrSilent, wait))
+		asking, stop := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%w of the archives in %v", opensearch.ErrSilent, wait))
 		s, err := snapshot.Open(asking, p, of)
 		if err != nil {
 			stop()

@@ -301,6 +301,8 @@ func Problem(err error) error {
 		hint = "the disk of the engine is full, or who manages it does not let it write"
 	case status != nil && status.Status == http.StatusForbidden:
 		hint = "the role of this user does not allow it: docs/teams.md lists what roles need"
+	case errors.Is(err, opensearch.ErrAddress):
+		hint = "name the server alone, such as https://search.example.com:9200"
 	case errors.Is(err, opensearch.ErrSilent):
 		hint = "wait longer: --wait 30s"
 	case network:
