@@ -130,7 +130,8 @@ type Gathered struct {
 	mu      sync.Mutex
 	texts   map[string]entry.File
 	seen    map[identity]bool
-	local   map[string]bool // paths on this machine
+	copies  map[identity]*Session // of those that are sent as a whole
+	local   map[string]bool       // paths on this machine
 }
 
 // identity is what two copies of a session have in common.
@@ -145,9 +146,10 @@ func identityOf(s *session.Summary) identity {
 
 // Gather asks all sources at once. base has the sessions of this machine, whose name is host; it
 // is index.Empty() if they are not wanted. A session that several have counts once: that of
-// base before others. It fails if no source answers.
+// base before others; of sessions that are sent as a whole, the lines of all copies are joined. It
+// fails if no source answers.
 func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host string, sources []Source, q Question) (*Gathered, error) {
-	g := &Gathered{texts: make(map[string]entry.File), seen: make(map[identity]bool), local: make(map[string]bool)}
+	g := &Gathered{texts: make(map[string]entry.File), seen: make(map[identity]bool), copies: make(map[identity]*Session), local: make(map[string]bool)}
 	for i := range base.Summaries() {
 		s := &base.Summaries()[i]
 		g.local[s.Path] = true
@@ -164,6 +166,11 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 		asking.Go(func() { results[i], failed[i] = g.ask(ctx, source, q, index, host) })
 	}
 	asking.Wait()
+	for _, s := range g.copies {
+		if err := g.whole(ctx, index, s); err != nil {
+			return nil, err
+		}
+	}
 	for i, source := range sources {
 		c := &results[i]
 		m := Missing{source.Name(), c.Sessions - c.Sent - c.Lower, failed[i]}
@@ -201,8 +208,7 @@ func (g *Gathered) ask(ctx context.Context, source Source, q Question, to *index
 		indexing.Go(func() error {
 			switch {
 			case s.Text != nil:
-				s.Summary.Size = int64(len(s.Text))
-				return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
+				return g.whole(ctx, to, s)
 			case s.Record == nil:
 				return to.Add(ctx, s.Summary, nil)
 			}
@@ -229,13 +235,52 @@ func (g *Gathered) admit(s *Session, host string) bool {
 	}
 	if s.Summary.ID != "" {
 		id := identityOf(&s.Summary)
+		if other := g.copies[id]; other != nil && s.Text != nil { // the one that went on longer stands for both
+			if c := other.Summary.Modified().Compare(s.Summary.Modified()); c < 0 || c == 0 && s.Summary.Path < other.Summary.Path {
+				other, s = s, other
+			}
+			other.Text = withLines(other.Text, s.Text)
+			g.copies[id] = other
+			return false
+		}
 		if g.seen[id] {
 			return false
 		}
-		g.seen[id] = true
+		if g.seen[id] = true; s.Text != nil { // another source may have more lines of it
+			g.copies[id] = s
+			return false
+		}
 	}
 	g.texts[s.Summary.Path] = s.file(g.ctx)
 	return true
+}
+
+// whole indexes a session that was sent as a whole.
+func (g *Gathered) whole(ctx context.Context, to *indexer.Elsewhere, s *Session) error {
+	g.mu.Lock()
+	g.texts[s.Summary.Path] = s.file(ctx)
+	g.mu.Unlock()
+	s.Summary.Size = int64(len(s.Text))
+	return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
+}
+
+// withLines returns a text with the lines of another one that it lacks behind its own: copies of a
+// session that went on in two places have the same beginning.
+func withLines(text, other []byte) []byte {
+	lines := make(map[string]bool)
+	for line := range bytes.Lines(text) {
+		lines[string(bytes.TrimSpace(line))] = true
+	}
+	for line := range bytes.Lines(other) {
+		if lines[string(bytes.TrimSpace(line))] {
+			continue
+		}
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			text = append(text, '\n')
+		}
+		text = append(text, line...)
+	}
+	return text
 }
 
 // Open implements entry.Source.

@@ -87,6 +87,24 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// Copies of a session that differ are one session with what each of them has.
+func TestGatherJoinsCopies(t *testing.T) {
+	laptop, desktop := sessionOf("laptop", "zebra", "the beginning"), sessionOf("desktop", "zebra", "the beginning")
+	for s, word := range map[*remote.Session]string{&laptop: "zebralaptop", &desktop: "zebradesktop"} {
+		s.Text = append(s.Text, `{"type":"message","id":"`+word+`","parentId":"e1","timestamp":"2026-03-02T09:16:00.000Z","message":{"role":"user","content":"`+word+`"}}`...)
+	}
+	got, err := gather(t, source{name: "one", list: []remote.Session{laptop}}, source{name: "two", list: []remote.Session{desktop}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"zebralaptop", "zebradesktop", "beginning"} {
+		res, err := search.Run(t.Context(), got.Reader, adapter.NewRegistry(adapter.Environment{}, agents.All()...), got, search.Request{Text: word, AllWords: true})
+		if err != nil || res.Total != 1 || len(res.Hits) != 1 || !strings.Contains(res.Hits[0].Fragment.Text, word) {
+			t.Errorf("%s: %d hits, %v", word, res.Total, err)
+		}
+	}
+}
+
 // If no source answers there is no answer, and the first error is the reason.
 func TestGatherFails(t *testing.T) {
 	gone := errors.New("no route")

@@ -7,6 +7,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 	"pigrep/query/search"
 )
 
@@ -28,6 +29,7 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	for _, r := range answers {
 		all = append(all, foundBy(r, req.Flat)...)
 	}
+	rescale(req, answers, all)
 	if all = joinCopies(all); req.Flat {
 		all = []*found{{hits: slices.Concat(lists.Map(all, func(x *found) []search.Hit { return x.hits })...)}}
 	}
@@ -103,6 +105,35 @@ func foundBy(r *search.Response, flat bool) (all []*found) {
 		}
 	}
 	return all
+}
+
+// rescale makes the scores of several indexes comparable: in each of them other words are rare.
+func rescale(req *search.Request, answers []*search.Response, all []*found) {
+	var sum words.Rarity
+	for _, r := range answers {
+		if r.Tally != nil && r.Tally.Words != nil {
+			sum.Add(r.Tally.Words)
+		}
+	}
+	scale := req.Rescale(&sum)
+	if scale == nil {
+		return
+	}
+	for _, x := range all {
+		before, after, class := float32(0), float32(0), ^uint16(0)
+		for i := range x.hits {
+			p := &x.hits[i].Place
+			before = max(before, p.Score)
+			scale(p)
+			after, class = max(after, p.Score), min(class, p.Class)
+			x.hits[i].Score = rank.Rounded(float64(p.Score))
+		}
+		if before > 0 {
+			x.Place.Class = class
+			x.Place.Score *= after / before
+			x.Score = rank.Rounded(float64(x.Place.Score))
+		}
+	}
 }
 
 // joinCopies joins the copies of each session.
@@ -272,6 +303,9 @@ func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
 		}
 		s.copied = s.copied || c.indexes[rank.LevelWeak] > 1
 	}
+	for level := range s.from {
+		s.from[level] = max(s.from[level], 0)
+	}
 	c := s.counts()
 	s.least = opt.LeastOf(&c, s.open)
 	for _, t := range tallies {
@@ -283,7 +317,7 @@ func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
 	}
 	for _, c := range copies {
 		for _, level := range slices.Compact([]rank.Level{s.least, rank.LevelWhole}) {
-			s.sessions[level] -= max(0, c.indexes[level]-1)
+			s.sessions[level] = max(0, s.sessions[level]-max(0, c.indexes[level]-1))
 		}
 	}
 	return s

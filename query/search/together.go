@@ -5,6 +5,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 )
 
 // Among is what a request says if several indexes answer it, each on its own.
@@ -21,9 +22,10 @@ func (a *Among) IsWithout(identity uint64) bool {
 // A Tally is what a response says beside its hits with Request.Together.
 type Tally struct {
 	Counts   Counts
-	Open     bool      `json:",omitempty"` // the query is an open question
-	Unknown  []string  `json:",omitempty"` // warnings that hold only if no index has a hit
-	Sessions []Counted `json:",omitempty"` // with hits, but for those without an id
+	Open     bool          `json:",omitempty"` // the query is an open question
+	Unknown  []string      `json:",omitempty"` // warnings that hold only if no index has a hit
+	Words    *words.Rarity `json:",omitempty"` // of the query, in the index
+	Sessions []Counted     `json:",omitempty"` // with hits, but for those without an id
 
 	Hits   []rank.Place `json:",omitempty"` // the places of the hits of the response
 	Listed []rank.Place `json:",omitempty"` // and of its sessions: Copy is as of session.Summary.Identity
@@ -51,11 +53,22 @@ func HeldBy(r *index.Reader) (list []Held) {
 	return list
 }
 
+// Rescale returns a function that gives places comparable scores, given how rare the words of the
+// request are in all indexes; nil if the request cannot be compiled.
+func (r *Request) Rescale(all *words.Rarity) func(*rank.Place) {
+	q, err := r.compile(r.Text)
+	if err != nil {
+		return nil
+	}
+	return rank.Rescale(q.WeighedBy(all), r.AllWords)
+}
+
 func newTally(r *index.Reader, found *rank.Result, bySession bool) *Tally {
 	t := &Tally{Counts: found.Counts, Open: found.IsOpen()}
 	if !bySession {
 		return t
 	}
+	t.Words = found.Rarity()
 	for i, of := range r.Beginnings() {
 		if hits := found.HitsOf(i); hits != (Counted{}).Hits && of.ID != "" {
 			t.Sessions = append(t.Sessions, Counted{of.Identity(), hits})

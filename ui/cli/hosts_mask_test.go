@@ -31,7 +31,7 @@ func TestHostMasksEveryPlace(t *testing.T) {
 	}
 	asked := map[string][]string{
 		"grep": {`{"Patterns":["q1W2e3R4"],"Fixed":true}`, `{"Patterns":["."]}`}, "session": {`{"Latest":100000}`}, "resume": {`{"Words":["01a1f7de"]}`},
-		"search": {`{"Text":"ghp","Limit":0}`, `{"Text":"q1w2e3r4t5y6u7i8o9p0a1s2d3f4g5h6j7k","AllWords":true}`}, "fix": {`{"Text":"error ghp"}`}, "files": {`{}`, `{"Name":"greet.py"}`},
+		"search": {`{"Text":"ghp","Limit":0}`, `{"Text":"q1w2e3r4t5y6u7i8o9p0a1s2d3f4g5h6j7k","AllWords":true}`, `{"Text":"ghp*","Together":true}`}, "fix": {`{"Text":"error ghp"}`}, "files": {`{}`, `{"Name":"greet.py"}`},
 		"calls": {`{"Results":true}`}, "tools": {`{"By":["model"]}`, `{"By":["project"]}`, `{"By":["session"]}`}, "usage": {`{"By":["model"]}`, `{"By":["session"]}`, `{"By":["project"]}`},
 	}
 	masked, _ := json.Marshal(filepath.Join(a.Home, ".claude/projects/-home-u-[redacted:github-token]/01a1f7de-0000-4000-8000-000000000001.jsonl"))

@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"cmp"
 	"slices"
 
 	"pigrep/index/record"
@@ -183,26 +182,6 @@ func (r *Result) RecordsRead() (n int) {
 		}
 	}
 	return n
-}
-
-// A Place says where a hit stands among those of several searches.
-type Place struct {
-	Class uint16  `json:"class,omitempty"` // compared first
-	Level Level   `json:"level"`
-	Ahead bool    `json:"ahead,omitempty"` // it is listed whatever its level: it stands before others that are
-	Score float32 `json:"score"`           // before it is rounded
-	Copy  uint64  `json:"copy,omitempty"`  // as of session.Entry.Copy, for its part: equal for copies; 0: not known
-}
-
-// Compare orders places, the best first.
-func (p *Place) Compare(o *Place) int {
-	return cmp.Or(cmp.Compare(p.Class, o.Class), cmp.Compare(o.Score, p.Score))
-}
-
-// Place returns the place of a candidate that Hit has looked up.
-func (r *Result) Place(c *Candidate) Place {
-	level := r.s.verdictOf(c).level(c.tier)
-	return Place{c.class, level, level < r.s.least, c.score, c.copy}
 }
 
 // IsOpen reports whether the query is an open question.

@@ -31,6 +31,7 @@ type snapshot struct {
 	files   []file            // in the order of the summaries: by path
 	heads   []int32           // of each file, the one in which its session goes on; nil: itself
 	parts   map[int32][]int32 // the other files of these
+	newest  time.Time         // entry
 	fileOf  []int32           // indexes in files, by the number of the file; -1 for none
 	segs    []*segmentState
 	touched atomic.Int32 // segments that were read at random since the last trim
@@ -97,6 +98,7 @@ func (s *snapshot) listFiles(newest time.Time) {
 			newest = sum.Newest
 		}
 	}
+	s.newest = newest
 	s.fileOf = make([]int32, most+1)
 	for i := range s.fileOf {
 		s.fileOf[i] = -1
@@ -104,11 +106,16 @@ func (s *snapshot) listFiles(newest time.Time) {
 	for i := range s.files {
 		f := &s.files[i]
 		s.fileOf[f.number] = int32(i)
-		f.recency = 1
-		if !f.newest.IsZero() {
-			f.recency += recency * float32(math.Exp2(-newest.Sub(f.newest).Hours()/recencyHalf.Hours()))
-		}
+		f.recency = recencyOf(f.newest, newest)
 	}
+}
+
+// recencyOf returns the factor of a file by the time of its newest entry, given the newest of all.
+func recencyOf(of, newest time.Time) float32 {
+	if of.IsZero() {
+		return 1
+	}
+	return 1 + recency*float32(math.Exp2(-newest.Sub(of).Hours()/recencyHalf.Hours()))
 }
 
 // findHeads finds the sessions of several files.

@@ -1,0 +1,96 @@
+package rank
+
+import (
+	"cmp"
+	"time"
+
+	"pigrep/query/engine/words"
+)
+
+// A Place says where a hit stands among those of several searches for one query.
+type Place struct {
+	Class uint16     `json:"class,omitempty"` // compared first
+	Level Level      `json:"level"`
+	Ahead bool       `json:"ahead,omitempty"` // it is listed whatever its level: it stands before others that are
+	Score float32    `json:"score"`           // before it is rounded
+	Text  float32    `json:"text,omitempty"`  // the factors of it that do not depend on how rare words are
+	Gains [4]float32 `json:"gains,omitempty"` // and those that grow with the share of the query's weight, but for 1
+	Words uint64     `json:"words,omitempty"` // that it has, a bit for each
+	Parts uint64     `json:"parts,omitempty"` // those of which it has only parts
+	Time  time.Time  `json:"time,omitzero"`   // of the newest entry of its file
+	Ways  uint64     `json:"ways,omitempty"`  // how it has the weightiest words: three bits for each, as words.Way
+	Copy  uint64     `json:"copy,omitempty"`  // as of session.Entry.Copy, for its part: equal for copies; 0: not known
+}
+
+const mostWays = 21 // words whose ways fit into Place.Ways
+
+// Compare orders places, the best first.
+func (p *Place) Compare(o *Place) int {
+	return cmp.Or(cmp.Compare(p.Class, o.Class), cmp.Compare(o.Score, p.Score))
+}
+
+// Place returns the place of a candidate that Hit has looked up.
+func (r *Result) Place(c *Candidate) Place {
+	v := r.s.verdictOf(c)
+	file := &r.s.files[c.file]
+	level := v.level(c.tier)
+	p := Place{Class: c.class, Level: level, Ahead: level < r.s.least, Score: c.score, Words: c.mask, Parts: c.partial, Time: file.newest, Copy: c.copy}
+	for i, w := range r.s.plan.Words[:min(len(r.s.plan.Words), mostWays)] {
+		if w.Place >= 0 {
+			p.Ways |= uint64(c.class>>w.Place&7) << (3 * i)
+		}
+	}
+	share, worth := worthOf(r.s.plan, c.mask, c.partial, v)
+	if share == 0 || worth == 0 {
+		return p
+	}
+	p.Text = c.score / worth / file.recency
+	if f, ok := r.s.factors[c]; ok {
+		for i, factor := range [...]float32{f.closeness, f.exactness, f.session, min(f.turn, 1+turnGain)} { // more is of an answer, as answers gives it
+			p.Text /= factor
+			p.Gains[i] = (factor - 1) / share
+		}
+	}
+	return p
+}
+
+// Rarity returns how rare the words of the query are in the index.
+func (r *Result) Rarity() *words.Rarity { return r.s.plan.Rarity(r.s.newest) }
+
+// worthOf returns which share of a query's weight the words of a document have, and how much these
+// are worth.
+func worthOf(plan *words.ResolvedQuery, mask, partial uint64, v verdict) (share, worth float32) {
+	sum := 0.0
+	for _, w := range plan.Words {
+		if mask&w.Bit != 0 {
+			sum += w.Weight
+		}
+	}
+	if plan.Weight > 0 {
+		share = float32(sum / plan.Weight)
+	}
+	return share, float32(sum) * covered(plan, mask, partial, v)
+}
+
+// Rescale returns a function that gives places the scores that they have if words are as rare as a
+// plan says: scores of several indexes can be compared only then.
+func Rescale(plan *words.ResolvedQuery, allWords bool) func(*Place) {
+	eval := newEvaluator(plan, allWords)
+	return func(p *Place) {
+		v := eval.evaluate(p.Words, p.Parts)
+		share, worth := worthOf(plan, p.Words, p.Parts, v)
+		if p.Text <= 0 || worth <= 0 {
+			return
+		}
+		p.Class = v.class
+		for i, w := range plan.Words[:min(len(plan.Words), mostWays)] {
+			if way := uint16(p.Ways >> (3 * i) & 7); w.Place >= 0 && way != uint16(words.WayMissing) {
+				p.Class |= way << w.Place
+			}
+		}
+		p.Score = p.Text * worth * recencyOf(p.Time, plan.Newest)
+		for _, gain := range p.Gains {
+			p.Score *= 1 + gain*share
+		}
+	}
+}
