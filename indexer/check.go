@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -98,8 +99,8 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		delete(files, s.Path)
 	}
 	r.Changed += len(files)
-	for file, documents := range held {
-		r.add("", "%d documents of file %d, which the index does not know", len(documents), file)
+	for _, file := range slices.Sorted(maps.Keys(held)) {
+		r.add("", "%d documents of file %d, which the index does not know", len(held[file]), file)
 	}
 	return r, ctx.Err()
 }

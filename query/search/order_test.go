@@ -279,6 +279,37 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
+// No reply is shown twice: below its prompt and as a hit of its own. Its place goes to the next hit.
+func TestRepliesAreShownOnce(t *testing.T) {
+	l := newLibrary(t, story{Name: "a", Start: day, Entries: []turn{
+		prompt("which walrus tests are slow").Named("p1"), reply("The slowest walrus test takes nine seconds.").Named("r1"),
+		called("bash", nil), prompt("what does a walrus eat").Named("p2"), reply("Clams, says the walrus page, and it dives for them.").Named("r2"),
+		prompt("unrelated").Named("p3"), reply("A walrus was not asked for.").Named("r3"),
+	}})
+	for _, req := range []Request{{PerSession: 2}, {PerSession: 3}, {PerSession: 9}, {Flat: true}} {
+		req.Text, req.Answers = "walrus", true
+		shown := map[string]int{}
+		hits := l.search(req).Hits
+		for _, h := range hits {
+			shown[h.EntryID]++
+			if h.Answered != nil {
+				shown[h.Answered.EntryID]++
+			}
+		}
+		for id, n := range shown {
+			if n > 1 {
+				t.Errorf("%+v: %s is shown %d times", req, id, n)
+			}
+		}
+		if (req.PerSession > 3 || req.Flat) && len(shown) != 5 {
+			t.Errorf("%+v: %v are shown, want two prompts and three replies", req, shown)
+		}
+		if req.PerSession > 0 && len(hits) != min(req.PerSession, 3) {
+			t.Errorf("%+v: %d hits", req, len(hits))
+		}
+	}
+}
+
 // A hit that no word is in, but a filter lets through, has a score: none.
 func TestHitsWithoutWordsHaveNoScore(t *testing.T) {
 	l := newLibrary(t, story{Name: "a", Start: day, Entries: []turn{

@@ -91,6 +91,9 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		}
 	case req.Flat:
 		resp.Hits, err = s.hits(found.Hits)
+		for i := range resp.Hits {
+			resp.Hits[i].answerOnce(resp.Hits)
+		}
 	default:
 		err = s.addSessions(resp)
 	}
@@ -241,8 +244,21 @@ func (s *responder) each(list []*rank.Candidate) iter.Seq2[*Hit, error] {
 	}
 }
 
+// answerOnce leaves out what answered a prompt if that is one of the hits too.
+func (h *Hit) answerOnce(hits []Hit) {
+	if slices.ContainsFunc(hits, h.isAnsweredBy) {
+		h.Answered = nil
+	}
+}
+
+// isAnsweredBy reports whether a hit is what stands below this one as its answer.
+func (h *Hit) isAnsweredBy(reply Hit) bool {
+	return h.Answered != nil && h.SessionPath == reply.SessionPath && h.Answered.Offset == reply.Offset
+}
+
 // distinct reads the hits of a session that are shown: of those that say the same the
-// first, and in place of the others the next ones.
+// first, and in place of the others the next ones. A reply that stands below its prompt says
+// the same.
 func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 	most := s.req.Options().PerSession
 	if most >= All {
@@ -256,9 +272,10 @@ func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 		}
 		if h != nil {
 			this := wordingOf(h)
+			h.answerOnce(hits)
 			if at := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); at >= 0 {
 				hits[at].NearDuplicates++
-			} else {
+			} else if !slices.ContainsFunc(hits, func(prompt Hit) bool { return prompt.isAnsweredBy(*h) }) {
 				hits, shown = append(hits, *h), append(shown, this)
 			}
 		}
