@@ -91,9 +91,6 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		}
 	case req.Flat:
 		resp.Hits, err = s.hits(found.Hits)
-		for i := range resp.Hits {
-			resp.Hits[i].answerOnce(resp.Hits)
-		}
 	default:
 		err = s.addSessions(resp)
 	}
@@ -244,13 +241,6 @@ func (s *responder) each(list []*rank.Candidate) iter.Seq2[*Hit, error] {
 	}
 }
 
-// answerOnce leaves out what answered a prompt if that is one of the hits too.
-func (h *Hit) answerOnce(hits []Hit) {
-	if slices.ContainsFunc(hits, h.isAnsweredBy) {
-		h.Answered = nil
-	}
-}
-
 // isAnsweredBy reports whether a hit is what stands below this one as its answer.
 func (h *Hit) isAnsweredBy(reply Hit) bool {
 	return h.Answered != nil && h.SessionPath == reply.SessionPath && h.Answered.Offset == reply.Offset
@@ -272,7 +262,9 @@ func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 		}
 		if h != nil {
 			this := wordingOf(h)
-			h.answerOnce(hits)
+			if slices.ContainsFunc(hits, h.isAnsweredBy) {
+				h.Answered = nil
+			}
 			if at := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); at >= 0 {
 				hits[at].NearDuplicates++
 			} else if !slices.ContainsFunc(hits, func(prompt Hit) bool { return prompt.isAnsweredBy(*h) }) {
