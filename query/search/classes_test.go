@@ -144,3 +144,26 @@ func TestWhatWouldBeFirstIsNotFolded(t *testing.T) {
 		t.Errorf("by time, %d of %d looser ones are folded", resp.Folded, resp.Looser())
 	}
 }
+
+// A word that occurs nowhere is said to, also if there are entries with its pieces.
+func TestAWordWithPiecesOccursNowhere(t *testing.T) {
+	list := story{Name: "watch", Start: day}
+	for i := range 6 {
+		list.Entries = append(list.Entries, prompt(fmt.Sprintf("watch the word %d", i)).Named(fmt.Sprintf("e%d", i)), reply(fmt.Sprintf("a telegram number %d", i)))
+	}
+	l := newLibrary(t, list)
+	for text, want := range map[string]string{
+		"watchword":          "watchword does not occur as written; 6 entries have all its parts",
+		"telegram watchword": "watchword does not occur as written; 6 entries have all its parts; telegram has 6 hits in 1 session; no entry has both",
+	} {
+		resp := l.search(Request{Text: text})
+		if said := ExplainWords(resp.Words, resp.Removed, "", Without); said != want || resp.Total != 0 || resp.TotalAny == 0 {
+			t.Errorf("%s: %q, %d hits; want %q", text, said, resp.Total, want)
+		}
+		for _, h := range resp.Hits {
+			if h.Tier == TierParts && (len(h.Parts) != 1 || h.Parts[0] != "watchword") {
+				t.Errorf("%s: %s has the parts of %q", text, h.EntryID, h.Parts)
+			}
+		}
+	}
+}

@@ -66,8 +66,6 @@ func TestSearchWords(t *testing.T) {
 		{"UserName", []string{"e-code", "o-snake"}},
 		{"src/auth/login.ts", []string{"e-code"}},
 		{"login.ts", []string{"e-code"}},
-		{"srcauth", []string{"e-code"}},
-		{"authlogin", []string{"e-code"}},
 		{"authzzz", nil},
 		{"file.go:520", []string{"e-fail"}},
 		{`"exit code 137"`, []string{"e-fail"}},

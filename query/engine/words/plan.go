@@ -95,8 +95,8 @@ func (p *Word) TermsOf(part int) []string {
 }
 
 // PartsAlone reports whether a document with all parts may lack the word itself: it has
-// get, user and name, but not getUserName.
-func (p *ResolvedWord) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
+// get, user and name, but not getUserName. One with the halves of a word that was split does.
+func (p *ResolvedWord) PartsAlone() bool { return p.Split || p.Verify && !p.Cut && !p.Strict() }
 
 func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
 	at, err := p.dictionary.postingsAt(number, seg, term)

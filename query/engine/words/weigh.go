@@ -260,7 +260,7 @@ func (p *ResolvedQuery) Nowhere(x *Expr) bool {
 }
 
 func (w *ResolvedWord) nowhere() bool {
-	return w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
+	return w.Split || w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
 }
 
 // Elsewhere returns in how many documents of all indexes that answer together an expression is. It is
