@@ -167,3 +167,18 @@ func TestAWordWithPiecesOccursNowhere(t *testing.T) {
 		}
 	}
 }
+
+// A verb meets its noun, and a British spelling the American one, below the word itself.
+func TestAVerbMeetsItsNoun(t *testing.T) {
+	for typed, other := range map[string]string{
+		"duplicate": "duplication", "duplicates": "duplication", "duplication": "duplicated", "migrate": "migration", "migrating": "migrations", "verify": "verification",
+		"colour": "color", "colors": "colours", "normalize": "normalisation", "analyse": "analysis", "decide": "decision", "deploy": "deployment", "install": "installation", "centre": "center",
+	} {
+		l := newLibrary(t,
+			story{Name: "typed", Start: day, Entries: []turn{prompt(strings.Repeat("words about this ", 40) + typed).Named("typed")}},
+			story{Name: "other", Start: day, Entries: []turn{prompt(other + " of it").Named("other")}})
+		if got := strings.Join(l.flat(typed), " "); got != "typed other" {
+			t.Errorf("%s: %s, want itself, then %s", typed, got, other)
+		}
+	}
+}

@@ -5,7 +5,35 @@ import (
 	"strings"
 )
 
-// Forms returns other English forms that a word may have: plurals, -ing, -ed. Most of
+// endings are those of a verb and its nouns, and of British and American spellings, that a word may
+// exchange: duplicate, duplication; colour, color.
+var endings = [][]string{
+	{"ate", "ation", "ator"}, {"ify", "ification", "ifier"}, {"ize", "ise", "ization", "isation"}, {"yze", "yse", "ysis"},
+	{"ide", "ision"}, {"our", "or"}, {"tre", "ter"}, {"ogue", "og"}, {"ence", "ense"}, {"all", "allation"}, {"oy", "oyment"}, {"age", "agement"}, {"ect", "ection", "ector"},
+}
+
+// shortestStem is that of words whose endings are exchanged.
+const shortestStem = 3
+
+// derived returns what a base form becomes with other endings.
+func derived(base string) (list []string) {
+	for _, group := range endings {
+		for _, ending := range group {
+			stem, ok := strings.CutSuffix(base, ending)
+			if !ok || len(stem) < shortestStem {
+				continue
+			}
+			for _, other := range group {
+				if other != ending {
+					list = append(list, stem+other)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// Forms returns other English forms that a word may have: plurals, -ing, -ed, nouns of a verb. Most of
 // them are no words; the dictionary of the index decides which exist.
 func Forms(word string) []string {
 	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || 'z' < r }) {
@@ -33,6 +61,11 @@ func Forms(word string) []string {
 		add(s + "ee")
 	} else if s, ok := strings.CutSuffix(word, "ed"); ok {
 		addStem(add, s)
+	}
+	for _, b := range bases[:len(bases):len(bases)] {
+		for _, d := range derived(b) {
+			add(d)
+		}
 	}
 	var list []string
 	for _, b := range bases {
