@@ -132,3 +132,26 @@ func TestGradedReal(t *testing.T) {
 	defer s.Close()
 	testFloors(t, s, floor{hit1: 0.5, ndcg: 0.58}, 0.42)
 }
+
+// A word that stands in one entry finds it first, and so do two; with a typing error it is on the first
+// page. What has a word only as the name of an argument comes after what has it in its text.
+func TestWords(t *testing.T) {
+	testkit.Slow(t)
+	l, err := OpenAll(t.TempDir(), testkit.Root(), testkit.Fixtures())
+	testkit.Check(t, err)
+	defer l.Close()
+	rates, err := l.Words()
+	testkit.Check(t, err)
+	for _, r := range rates {
+		found, least := r.First, 0.99
+		if r.onPage {
+			found, least = r.Page, 0.95
+		}
+		if r.Asked == 0 || float64(found) < least*float64(r.Asked) {
+			t.Errorf("%s: %d of %d, want %.0f %%: %q", r.Name, found, r.Asked, 100*least, r.Wrong)
+		}
+	}
+	if above, asked, err := l.Pairs(); above > 0 || asked == 0 || err != nil {
+		t.Errorf("%d hits by name above one by text, in %d pairs; %v", above, asked, err)
+	}
+}
