@@ -51,7 +51,6 @@ const (
 	turnBytes   = 16 << 10 // of the session file, before a hit
 	latestShare = 0.6      // of the query that a hit must have, relative to the best, to be one of several in order
 
-	answerShare  = 0.8 // of the score of a prompt that the end of its turn has at least
 	askedShare   = 0.1 // of the score of a prompt that is added to that of the end of its turn
 	answeredGain = 0.8 // of a prompt, for the words that only the end of its turn has
 	lastReplies  = 3   // of a turn, in which its end is searched: the last ones may say nothing

@@ -67,12 +67,7 @@ func (r *reranker) answers() error {
 			if !r.plan.WantsLatest { // an earlier decision must not rise by the words of its answer
 				times(i, float32(1+answeredGain*r.weightOf(reply.mask&^prompt.mask)))
 			}
-			if reply.class > prompt.class { // its own words count little there
-				times(k, answerShare*prompt.score/reply.score)
-				reply.class = prompt.class
-			} else {
-				times(k, max(reply.score+askedShare*asked, answerShare*prompt.score)/reply.score)
-			}
+			times(k, (reply.score+askedShare*asked)/reply.score)
 			break
 		}
 	}
