@@ -784,3 +784,19 @@ func TestGroupHits(t *testing.T) {
 		t.Errorf("hits by session %v, want %v", got, want)
 	}
 }
+
+// The line of counts says why hits are looser, and which key lists them.
+func TestLooserWaysAreSaid(t *testing.T) {
+	inner, b := fake(), fake()
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
+		r, err := inner.Search(ctx, req)
+		if err == nil {
+			r.Total, r.TotalAny, r.Weak, r.Similar, r.Folded = 1, 697, 0, 696, 696
+		}
+		return r, err
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 120, 24)
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "1 hit, 696 with similar spelling (Alt-N)") {
+		t.Errorf("the screen:\n%s", screen)
+	}
+}

@@ -139,10 +139,12 @@ func TestFragmentsWithoutSigns(t *testing.T) {
 // are not listed.
 func TestSummary(t *testing.T) {
 	for want, res := range map[string]search.Response{
-		"15 hits in 4 sessions":                                {Total: 15, TotalAny: 15},
-		"15 hits in 4 sessions · 452 looser ones /?any=1&q=x":  {Total: 15, TotalAny: 467, Folded: 452},
-		"at least 1 hit in 4 sessions · 2 looser ones ":        {Total: 1, TotalAny: 3},
-		"452 looser hits in 10 sessions, none with every word": {TotalAny: 452},
+		"15 hits in 4 sessions":                                               {Total: 15, TotalAny: 15},
+		"15 hits in 4 sessions · 452 looser ones /?any=1&q=x":                 {Total: 15, TotalAny: 467, Folded: 452},
+		"at least 1 hit in 4 sessions · 2 looser ones ":                       {Total: 1, TotalAny: 3},
+		"452 looser hits in 10 sessions, none with every word":                {TotalAny: 452},
+		"1 hit in 4 sessions · 696 with similar spelling /?any=1&q=x":         {Total: 1, TotalAny: 697, Similar: 696, Folded: 696},
+		"1 hit in 4 sessions · 8 only as the name of an argument /?any=1&q=x": {Total: 1, TotalAny: 9, Named: 8, Folded: 8},
 		"Nothing found": {},
 	} {
 		res.TotalIn, res.SessionTotal, res.TotalIsExact = min(4, res.Total*4), 10, !strings.HasPrefix(want, "at least")
