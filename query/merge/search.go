@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"pigrep/internal/lists"
@@ -132,6 +133,20 @@ func rescale(req *search.Request, answers []*search.Response, all []*found) {
 			x.Place.Class = class
 			x.Place.Score *= after / before
 			x.Score = rank.Rounded(float64(x.Place.Score))
+		}
+		if req.Sort == rank.Relevance {
+			keepOrder(x.hits)
+		}
+	}
+}
+
+// keepOrder leaves hits of an index that stand before others for more than their words before those
+// that the index has put behind them, however rare words are elsewhere.
+func keepOrder(hits []search.Hit) {
+	for i := len(hits) - 2; i >= 0; i-- {
+		if p, next := &hits[i].Place, &hits[i+1].Place; p.Risen && next.Compare(p) < 0 {
+			p.Class, p.Score = next.Class, math.Nextafter32(next.Score, math.MaxFloat32)
+			hits[i].Score = hits[i+1].Score
 		}
 	}
 }

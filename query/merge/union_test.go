@@ -105,6 +105,66 @@ func TestUnionOfHits(t *testing.T) {
 	})
 }
 
+// The last word that a host puts first for a question stands before its other hits in the answer of
+// all, whatever its words.
+func TestLastWordStandsFirst(t *testing.T) {
+	for seed, s := range shelves(t, 4) {
+		if seed%2 == 1 {
+			continue // of copies only one stands
+		}
+		for _, text := range []string{"which token is it now", "what was the last login token in the end", "what is the latest login token of the git log"} {
+			req := search.Request{Text: text, Limit: search.All, Flat: true, Env: filter.Env{Now: now}}
+			joined, err := s.asOne(t, req)
+			check(t, err)
+			for _, r := range s.hosts {
+				own, err := search.Run(t.Context(), r, s.adapter, stories.Disk{}, req)
+				check(t, err)
+				same := func(a, b *search.Hit) bool {
+					return a.SessionPath == b.SessionPath && a.Offset == b.Offset && a.Part == b.Part
+				}
+				first := slices.IndexFunc(joined.Hits, func(h search.Hit) bool {
+					return slices.ContainsFunc(own.Hits, func(o search.Hit) bool { return same(&h, &o) })
+				})
+				if first >= 0 && !same(&joined.Hits[first], &own.Hits[0]) {
+					t.Errorf("%q: first of a host is %q, with others %q", text, own.Hits[0].Fragment.Text, joined.Hits[first].Fragment.Text)
+				}
+			}
+		}
+	}
+}
+
+// A host that does not know one of the words ranks its hits with the other as high as other hosts
+// do: it is newer, so that its hit is the first.
+func TestHostThatKnowsOneWord(t *testing.T) {
+	story := func(name, day string, lines ...string) string {
+		s := stories.Story{Name: name, ID: name}
+		for _, l := range lines {
+			s.Entries = append(s.Entries, stories.Prompt(l))
+		}
+		return strings.ReplaceAll(s.Text(), "2026-", day)
+	}
+	files := map[string]string{
+		"a.jsonl": story("a", "2025-", "the walrus of the harbour", "nothing else"),
+		"c.jsonl": story("c", "2025-", "the gibbon of the forest", "nothing else"),
+		"b.jsonl": story("b", "2026-", "the walrus of the island", "nothing else"),
+	}
+	s := divide(t, files, 2, func(name string) int { return int(name[0]-'a') % 2 })
+	req := search.Request{Text: "walrus gibbon", Limit: search.All, Flat: true, Env: filter.Env{Now: now}}
+	for _, ask := range []func(tester, search.Request) (*search.Response, error){s.unsplit, s.asOne} {
+		r, err := ask(t, req)
+		check(t, err)
+		var found []string
+		for _, h := range r.Hits {
+			found = append(found, h.Fragment.Text)
+
+		}
+		i, k := slices.Index(found, "the walrus of the island"), slices.Index(found, "the walrus of the harbour")
+		if i < 0 || k < 0 || i > k {
+			t.Errorf("found %q", found)
+		}
+	}
+}
+
 // With a limit, nothing counts twice: there are at least as many hits as the answer says.
 func TestAtLeast(t *testing.T) {
 	for _, s := range shelves(t, 4)[1:] {

@@ -19,6 +19,7 @@ type Place struct {
 	Parts uint64     `json:"parts,omitempty"` // those of which it has only parts
 	Time  time.Time  `json:"time,omitzero"`   // of the newest entry of its file
 	Ways  uint64     `json:"ways,omitempty"`  // how it has the weightiest words: three bits for each, as words.Way
+	Risen bool       `json:"risen,omitempty"` // it stands before others for more than its words: it is the last word, or a reply with the class of its prompt
 	Copy  uint64     `json:"copy,omitempty"`  // as of session.Entry.Copy, for its part: equal for copies; 0: not known
 }
 
@@ -34,7 +35,7 @@ func (r *Result) Place(c *Candidate) Place {
 	v := r.s.verdictOf(c)
 	file := &r.s.files[c.file]
 	level := v.level(c.tier)
-	p := Place{Class: c.class, Level: level, Ahead: level < r.s.least, Score: c.score, Words: c.mask, Parts: c.partial, Time: file.newest, Copy: c.copy}
+	p := Place{Class: c.class, Level: level, Ahead: level < r.s.least, Score: c.score, Words: c.mask, Parts: c.partial, Time: file.newest, Risen: c == r.s.last || c.class&v.class != v.class, Copy: c.copy}
 	for i, w := range r.s.plan.Words[:min(len(r.s.plan.Words), mostWays)] {
 		if w.Place >= 0 {
 			p.Ways |= uint64(c.class>>w.Place&7) << (3 * i)
@@ -49,6 +50,9 @@ func (r *Result) Place(c *Candidate) Place {
 		for i, factor := range [...]float32{f.closeness, f.exactness, f.session, min(f.turn, 1+turnGain)} { // more is of an answer, as answers gives it
 			p.Text /= factor
 			p.Gains[i] = (factor - 1) / share
+		}
+		if !hasPairs(r.s.plan) { // where others know more words of the query, this one is as close to itself as can be
+			p.Gains[0] = closenessGain
 		}
 	}
 	return p
@@ -75,22 +79,32 @@ func worthOf(plan *words.ResolvedQuery, mask, partial uint64, v verdict) (share,
 // Rescale returns a function that gives places the scores that they have if words are as rare as a
 // plan says: scores of several indexes can be compared only then.
 func Rescale(plan *words.ResolvedQuery, allWords bool) func(*Place) {
-	eval := newEvaluator(plan, allWords)
+	eval, pairs := newEvaluator(plan, allWords), hasPairs(plan)
 	return func(p *Place) {
 		v := eval.evaluate(p.Words, p.Parts)
 		share, worth := worthOf(plan, p.Words, p.Parts, v)
 		if p.Text <= 0 || worth <= 0 {
 			return
 		}
-		p.Class = v.class
-		for i, w := range plan.Words[:min(len(plan.Words), mostWays)] {
-			if way := uint16(p.Ways >> (3 * i) & 7); w.Place >= 0 && way != uint16(words.WayMissing) {
-				p.Class |= way << w.Place
-			}
+		if class := v.class | p.waysIn(plan); !p.Risen || class < p.Class {
+			p.Class = class
 		}
 		p.Score = p.Text * worth * recencyOf(p.Time, plan.Newest)
-		for _, gain := range p.Gains {
+		for i, gain := range p.Gains {
+			if i == 0 && !pairs {
+				continue
+			}
 			p.Score *= 1 + gain*share
 		}
 	}
+}
+
+// waysIn returns the ways of the words that have places in a class of the plan.
+func (p *Place) waysIn(plan *words.ResolvedQuery) (class uint16) {
+	for i, w := range plan.Words[:min(len(plan.Words), mostWays)] {
+		if way := uint16(p.Ways >> (3 * i) & 7); w.Place >= 0 && way != words.WayMissing {
+			class |= way << w.Place
+		}
+	}
+	return class
 }

@@ -205,6 +205,7 @@ type search struct {
 	found      candidates
 	duplicates duplicates
 	factors    map[*Candidate]factors // of the candidates that the second stage ranked
+	last       *Candidate             // the last word, if the query asks for it
 	readers    readers
 	losses     Losses
 	misses     *Misses

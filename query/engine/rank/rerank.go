@@ -106,8 +106,8 @@ func (s *search) rerank(top []*Candidate) error {
 			r.all[i].exactness = 1 + exactGain
 		}
 	}
-	if u := newUnits(s.plan); len(u.pairs) > 0 { // a single word has nothing to be close to
-		if err := r.measure(u); err != nil {
+	if hasPairs(s.plan) {
+		if err := r.measure(newUnits(s.plan)); err != nil {
 			return err
 		}
 		r.weighPlaces()
@@ -147,7 +147,7 @@ func (r *reranker) lastWord() {
 	last := slices.MaxFunc(words, func(i, k int) int {
 		return cmp.Or(cmp.Compare(r.top[i].file, r.top[k].file), cmp.Compare(r.top[i].offset, r.top[k].offset))
 	})
-	if r.top[last] == best {
+	if r.last = r.top[last]; r.last == best {
 		return
 	}
 	gain := best.score / r.top[last].score * 1.01
@@ -177,6 +177,17 @@ type units struct {
 }
 
 type neighbours struct{ first, second int }
+
+// hasPairs reports whether several words weigh something: a single one has nothing to be close to.
+func hasPairs(plan *words.ResolvedQuery) bool {
+	n := 0
+	for _, p := range plan.Words {
+		if p.Scored && p.Weight > 0 {
+			n++
+		}
+	}
+	return n > 1
+}
 
 func newUnits(plan *words.ResolvedQuery) *units {
 	u := &units{words: make([]uint64, len(plan.Words))}
