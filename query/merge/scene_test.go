@@ -82,22 +82,6 @@ func atRandom(hosts int, seed uint64) func(string) int {
 	}
 }
 
-// readFiles reads the session files below a directory, by their names there.
-func readFiles(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	testkit.Check(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(path, ".jsonl") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		name, _ := filepath.Rel(dir, path)
-		files[filepath.ToSlash(name)] = string(data)
-		return err
-	}))
-	return files
-}
-
 // odd are files as they are found among sessions.
 var odd = map[string]string{
 	"odd/no-header.jsonl": `{"type":"message","id":"n1","timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":"a token without any header"}}` + "\n",
