@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -240,7 +241,8 @@ func TestQueriesOfSessionsAgainstOracle(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() > int64(testkit.HowMany(8, 64, 1024))<<10 {
 			continue // the oracle reads all texts for each query
 		}
-		to := filepath.Join(root, strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimSuffix(path, ".snapshot")))
+		name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimSuffix(path, ".snapshot"))
+		to := filepath.Join(root, fmt.Sprint(len(paths), name[max(0, len(name)-200):]))
 		if !strings.HasSuffix(to, ".jsonl") {
 			to += ".jsonl"
 		}

@@ -87,7 +87,8 @@ func (w *world) collect(t *testing.T, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, path)
-		if dir, agent := filepath.Split(rel); dir == "agents/" && agent != "openclaw" && d.IsDir() {
+		dir, base := filepath.Split(rel)
+		if isOther := dir == "agents/" && base != "openclaw" || base == ".codex" || base == ".claude"; isOther && d.IsDir() {
 			return fs.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".jsonl") && !strings.HasSuffix(path, ".snapshot") {
