@@ -99,6 +99,13 @@ func (x *Elsewhere) AddLines(rec *session.Record, lines []adapter.Line) {
 	batch.Put(rec, nil)
 }
 
+// Drop removes a file of the base, by its number.
+func (x *Elsewhere) Drop(file uint32) {
+	batch, _ := x.take(false)
+	defer x.give(batch)
+	batch.DeleteFile(file)
+}
+
 // take returns a batch that no other Add fills, and the number of a file.
 func (x *Elsewhere) take(partly bool) (*index.Batch, uint32) {
 	x.mu.Lock()

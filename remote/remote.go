@@ -29,6 +29,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/lists"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -130,8 +131,9 @@ type Gathered struct {
 	mu      sync.Mutex
 	texts   map[string]entry.File
 	seen    map[identity]bool
-	copies  map[identity]*Session // of those that are sent as a whole
-	local   map[string]bool       // paths on this machine
+	copies  map[identity]*Session         // of those that are sent as a whole
+	own     map[identity]*session.Summary // sessions of this machine that a question names
+	local   map[string]bool               // paths on this machine
 }
 
 // identity is what two copies of a session have in common.
@@ -145,16 +147,20 @@ func identityOf(s *session.Summary) identity {
 }
 
 // Gather asks all sources at once. base has the sessions of this machine, whose name is host; it
-// is index.Empty() if they are not wanted. A session that several have counts once: that of
-// base before others; of sessions that are sent as a whole, the lines of all copies are joined. It
-// fails if no source answers.
-func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host string, sources []Source, q Question) (*Gathered, error) {
-	g := &Gathered{texts: make(map[string]entry.File), seen: make(map[identity]bool), copies: make(map[identity]*Session), local: make(map[string]bool)}
+// is index.Empty() if they are not wanted, and here opens their files. A session that several have
+// counts once: that of base before others; of sessions that are sent as a whole, the lines of all
+// copies are joined, with those of base if the question names the session. It fails if no source
+// answers.
+func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here entry.Source, host string, sources []Source, q Question) (*Gathered, error) {
+	g := &Gathered{Here: here, own: make(map[identity]*session.Summary), texts: make(map[string]entry.File), seen: make(map[identity]bool), copies: make(map[identity]*Session), local: make(map[string]bool)}
 	for i := range base.Summaries() {
 		s := &base.Summaries()[i]
 		g.local[s.Path] = true
 		if s.ID != "" {
 			g.seen[identityOf(s)] = true
+			if len(q.Names) > 0 {
+				g.own[identityOf(s)] = s
+			}
 		}
 	}
 	g.ctx, g.sources = ctx, sources
@@ -166,7 +172,13 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 		asking.Go(func() { results[i], failed[i] = g.ask(ctx, source, q, index, host) })
 	}
 	asking.Wait()
-	for _, s := range g.copies {
+	for id, s := range g.copies {
+		if own := g.own[id]; own != nil {
+			if s.Host == "" && s.Summary.Size == int64(len(s.Text)) { // others have nothing more
+				continue
+			}
+			index.Drop(own.File)
+		}
 		if err := g.whole(ctx, index, s); err != nil {
 			return nil, err
 		}
@@ -235,6 +247,12 @@ func (g *Gathered) admit(s *Session, host string) bool {
 	}
 	if s.Summary.ID != "" {
 		id := identityOf(&s.Summary)
+		if own := g.own[id]; own != nil && s.Text != nil && g.copies[id] == nil {
+			if text := g.read(own.Path); text != nil {
+				g.copies[id] = &Session{Path: own.Path, Summary: *own, Text: text}
+				g.copies[id].Summary.Size = int64(len(text))
+			}
+		}
 		if other := g.copies[id]; other != nil && s.Text != nil { // the one that went on longer stands for both
 			if c := other.Summary.Modified().Compare(s.Summary.Modified()); c < 0 || c == 0 && s.Summary.Path < other.Summary.Path {
 				other, s = s, other
@@ -255,6 +273,24 @@ func (g *Gathered) admit(s *Session, host string) bool {
 	return true
 }
 
+// read returns the text of a session file of this machine; nil if it cannot be had, or is too long
+// to be joined.
+func (g *Gathered) read(path string) []byte {
+	f, err := g.Here.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if f.Size() > DefaultBytes {
+		return nil
+	}
+	text := make([]byte, f.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, f.Size()), text); err != nil {
+		return nil
+	}
+	return text
+}
+
 // whole indexes a session that was sent as a whole.
 func (g *Gathered) whole(ctx context.Context, to *indexer.Elsewhere, s *Session) error {
 	g.mu.Lock()
@@ -264,23 +300,33 @@ func (g *Gathered) whole(ctx context.Context, to *indexer.Elsewhere, s *Session)
 	return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
 }
 
-// withLines returns a text with the lines of another one that it lacks behind its own: copies of a
-// session that went on in two places have the same beginning.
+// withLines returns a text with the lines of another one that it lacks. Copies of a session that went
+// on in two places have the same beginning: they go behind it, so that the text ends as before. Lines
+// whose secrets one of the two has masked are the same.
 func withLines(text, other []byte) []byte {
-	lines := make(map[string]bool)
+	masked := func(line []byte) string { return string(bytes.TrimSpace(redact.JSON(bytes.TrimSpace(line)))) }
+	own, common := make(map[string]bool), make(map[string]bool)
 	for line := range bytes.Lines(text) {
-		lines[string(bytes.TrimSpace(line))] = true
+		own[masked(line)] = true
 	}
+	var more []byte
 	for line := range bytes.Lines(other) {
-		if lines[string(bytes.TrimSpace(line))] {
-			continue
+		if key := masked(line); own[key] {
+			common[key] = true
+		} else {
+			more = append(append(more, bytes.TrimSuffix(line, []byte("\n"))...), '\n')
 		}
-		if n := len(text); n > 0 && text[n-1] != '\n' {
-			text = append(text, '\n')
-		}
-		text = append(text, line...)
 	}
-	return text
+	at, end := 0, 0 // the end of the last line that both have
+	for line := range bytes.Lines(text) {
+		if end += len(line); common[masked(line)] {
+			at = end
+		}
+	}
+	if at > 0 && text[at-1] != '\n' {
+		more = append([]byte("\n"), more...)
+	}
+	return slices.Concat(text[:at], more, text[at:])
 }
 
 // Open implements entry.Source.

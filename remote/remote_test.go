@@ -1,8 +1,11 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +13,11 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/agents"
 	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/lab/stories"
+	"pigrep/lab/testkit"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/remote"
@@ -49,7 +56,7 @@ func sessionOf(host, id, text string) remote.Session {
 func gather(t *testing.T, sources ...remote.Source) (*remote.Gathered, error) {
 	t.Helper()
 	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
-	got, err := remote.Gather(t.Context(), registry, index.Empty(), "here", sources, remote.Question{Text: "word"})
+	got, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", sources, remote.Question{Text: "word"})
 	if err == nil {
 		t.Cleanup(func() { got.Reader.Close() })
 	}
@@ -105,6 +112,46 @@ func TestGatherJoinsCopies(t *testing.T) {
 	}
 }
 
+// A question that names a session joins the copy of this machine with those of others, whose secrets
+// are masked. If others have nothing more, the file here stands as it is.
+func TestGatherJoinsOwnCopy(t *testing.T) {
+	const secret = "sk-ant-api03-Ab1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAA"
+	entry := func(id, text string) string {
+		return `{"type":"message","id":"` + id + `","parentId":"e1","timestamp":"2026-03-02T09:16:00.000Z","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	}
+	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	for _, own := range []string{"", entry("own", "zebrahere")} {
+		for _, more := range []string{"", entry("more", "zebralaptop")} {
+			begun := string(sessionOf("laptop", "zebra", "the beginning "+secret).Text)
+			path := filepath.Join(t.TempDir(), "zebra.jsonl")
+			testkit.Check(t, os.WriteFile(path, []byte(begun+own), 0o600))
+			base := indexer.NewElsewhere(registry, index.Empty())
+			testkit.Check(t, base.Add(t.Context(), session.Summary{Path: path, Checkpoint: session.Checkpoint{Stat: session.Stat{Size: int64(len(begun + own))}}, Header: session.Header{Agent: "pi.sessions_jsonl.v1"}}, strings.NewReader(begun+own)))
+			reader, err := base.Reader()
+			testkit.Check(t, err)
+			defer reader.Close()
+			laptop := sessionOf("laptop", "zebra", "the beginning "+secret)
+			var sent []byte
+			for line := range bytes.Lines(laptop.Text) {
+				sent = append(append(sent, redact.JSON(bytes.TrimSpace(line))...), "   \n"...)
+			}
+			laptop.Text = append(sent, more...)
+			got, err := remote.Gather(t.Context(), registry, reader, stories.Disk{}, "here", []remote.Source{source{name: "one", list: []remote.Session{laptop}}}, remote.Question{Names: []string{"zebra"}})
+			testkit.Check(t, err)
+			defer got.Reader.Close()
+			if n := len(got.Reader.Summaries()); n != 1 || more == "" && got.Reader.Summaries()[0].Path != path {
+				t.Errorf("sessions: %v", got.Reader.Summaries())
+			}
+			for word, want := range map[string]bool{"beginning": true, "zebrahere": own != "", "zebralaptop": more != ""} {
+				res, err := search.Run(t.Context(), got.Reader, registry, got, search.Request{Text: word, AllWords: true, Flat: true})
+				if err != nil || (res.Total == 1) != want || res.Total > 1 || len(res.Hits) != res.Total {
+					t.Errorf("%s: %d hits, %v", word, res.Total, err)
+				}
+			}
+		}
+	}
+}
+
 // If no source answers there is no answer, and the first error is the reason.
 func TestGatherFails(t *testing.T) {
 	gone := errors.New("no route")
@@ -141,12 +188,12 @@ func TestSplit(t *testing.T) {
 func TestGatherWhole(t *testing.T) {
 	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
 	some := source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word")}, more: 3}
-	_, err := remote.Gather(t.Context(), registry, index.Empty(), "here", []remote.Source{some}, remote.Question{Whole: true})
+	_, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", []remote.Source{some}, remote.Question{Whole: true})
 	if !errors.Is(err, remote.ErrTooMuch) || !strings.Contains(err.Error(), "3 of 4 session files that may count in one do not fit into 96 MB") {
 		t.Errorf("got %v", err)
 	}
 	some.more = 0
-	got, err := remote.Gather(t.Context(), registry, index.Empty(), "here", []remote.Source{some}, remote.Question{Whole: true})
+	got, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", []remote.Source{some}, remote.Question{Whole: true})
 	if err != nil || got.Known != 1 {
 		t.Fatalf("all of it: %v", err)
 	}

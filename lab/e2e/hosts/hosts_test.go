@@ -349,6 +349,30 @@ func TestOneSession(t *testing.T) {
 	}
 }
 
+// A session that went on here and on another machine is found and shown with both ends, and what both
+// have once, also where it has a secret, which only this machine sees.
+func TestCopiesThatDiffer(t *testing.T) {
+	n := newNetwork(t)
+	laptop, here := n.start(t, "laptop", "laptop"), &machine{home: n.home}
+	secret := "sk-ant-api03-" + strings.Repeat("Ab1Cd2Ef3G", 9) + "AA"
+	for m, end := range map[*machine]string{laptop: "laptop", here: "client"} {
+		m.write(t, "same.jsonl", strings.ReplaceAll(session("same", "/srv/app", "the gibbon begins", "its key is "+secret, "the gibbon of the "+end), "same-2", end))
+	}
+	for _, args := range [][]string{{"search", "--flat", "gibbon"}, {"grep", "gibbon"}, {"show", "--all", "same"}, {"export", "--format", "md", "--all", "same"}} {
+		out, errs, code := n.pigrep(t, append(args, "--on", "laptop,this", "--wait", "1m")...)
+		text, wants := out, []string{"the gibbon begins", "the gibbon of the laptop", "the gibbon of the client"}
+		if args[0] == "show" || args[0] == "export" {
+			_, text, _ = strings.Cut(out, "\n") // the title is the first prompt
+			wants = append(wants, "its key is")
+		}
+		for _, want := range wants {
+			if strings.Count(text, want) != 1 {
+				t.Errorf("%v: code %d, %s, not once %q:\n%s", args, code, errs, want, out)
+			}
+		}
+	}
+}
+
 // Each host that fails is named with what to do, costs no other host its answer, and makes the
 // answer incomplete.
 func TestHostsThatFail(t *testing.T) {

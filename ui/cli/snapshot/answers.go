@@ -290,7 +290,7 @@ func openElsewhere(ctx context.Context, p *location.Location, of remote.Question
 	}
 	defer base.Close()
 	start := p.App.Now()
-	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Elsewhere.Host, p.Elsewhere.Sources, of)
+	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Disk(), p.Elsewhere.Host, p.Elsewhere.Sources, of)
 	if err != nil {
 		return nil, remotes.Problem(err)
 	}
@@ -301,7 +301,7 @@ func openElsewhere(ctx context.Context, p *location.Location, of remote.Question
 	if got.Statistics, err = wholeOf(ctx, p, of, base.Reader, got); err != nil {
 		return nil, errors.Join(remotes.Problem(err), x.Close())
 	}
-	got.Here, x.Sent = p.Disk(), got
+	x.Sent = got
 	for _, m := range got.Missing {
 		text, hint := lack(&m)
 		x.State.Complete, x.Lacks = false, append(x.Lacks, text)
