@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/terminal"
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
@@ -21,7 +22,8 @@ import (
 
 // Following the cursors of read_session always ends, and gives every entry once: those
 // of the branch from the first one that was asked for, whole texts with full. A budget
-// that is too small for that is refused, and the one that the hint names is enough.
+// that is too small for that is refused, and the one that the hint names is enough. Texts have
+// no control codes, and offsets and lengths count what is left of them.
 func TestReadSessionLeadsOn(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
@@ -95,6 +97,9 @@ func TestReadSessionLeadsOn(t *testing.T) {
 					if full && p.TextOffset != len(got[n][p.Kind]) {
 						t.Fatalf("%s: %s: a piece of the %s from %d on, after %d bytes", what, e.Entry, p.Kind, p.TextOffset, len(got[n][p.Kind]))
 					}
+					if whole := len(terminal.CleanLines(entries[n][p.Kind])); full && p.TextLength != 0 && p.TextLength != whole {
+						t.Fatalf("%s: %s: the %s has %d bytes, want %d", what, e.Entry, p.Kind, p.TextLength, whole)
+					}
 					got[n][p.Kind] += p.Text
 				}
 			}
@@ -115,6 +120,7 @@ func TestReadSessionLeadsOn(t *testing.T) {
 		}
 		for n := first; n < len(entries); n++ {
 			for kind, want := range entries[n] {
+				want = terminal.CleanLines(want)
 				if have, there := got[n][kind]; !there || full && have != want {
 					t.Fatalf("%s: %s has %d bytes of its %s, want %d", what, entryName(n), len(have), kind, len(want))
 				}

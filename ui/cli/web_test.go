@@ -70,11 +70,15 @@ func running(t *testing.T, change func(*app.App), args ...string) (address strin
 	})
 	a.Streams.Err = &bytes.Buffer{}
 	ctx, stop := context.WithCancel(t.Context())
-	code := make(chan int)
+	code := make(chan int, 1)
 	go func() {
+		defer close(code)
 		code <- Run(ctx, a, append([]string{"web", "--no-open", "--session-dir", root}, args...))
 	}()
-	t.Cleanup(stop)
+	t.Cleanup(func() {
+		stop()
+		<-code // until then it may write to its index
+	})
 	select {
 	case address = <-printed:
 	case n := <-code:

@@ -18,6 +18,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -385,7 +386,8 @@ func (w *entryWriter) row(e *entry.Entry, part, offset int) entryRow {
 		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
 	}
 	for i := part; i < len(whole.Parts); i++ {
-		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part], Subagents: whole.Parts[i].Subagents}
+		text := terminal.CleanLines(whole.Parts[i].Text) // before it is cut: offsets are in what agents get
+		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: text, diff: diffs[whole.Parts[i].Part], Subagents: whole.Parts[i].Subagents}
 		if !w.full {
 			p.Text, p.Cut = w.short(p.Text, p.Kind)
 			if p.diff != nil {

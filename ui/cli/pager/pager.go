@@ -77,6 +77,7 @@ func Show(a *app.App, o *Options, out *printer.Printer, write func() error) erro
 	if out.Layout.Links != nil && !takesLinks(a, command) {
 		out.Layout.Links = nil
 	}
+	a.Styles, a.Links = out.Layout.Colour, out.Layout.Links != nil
 	return ShowWith(a, command, write)
 }
 
