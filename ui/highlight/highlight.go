@@ -51,8 +51,11 @@ type Run struct {
 const (
 	maxSource = 32 << 10 // bytes
 	maxLine   = 2 << 10  // bytes of the longest line
-	maxTime   = 200 * time.Millisecond
 )
+
+// MaxTime bounds how long Code works on a source. It is a variable for tests, whose output must not
+// depend on how busy the machine is.
+var MaxTime = 200 * time.Millisecond
 
 // Code returns the runs of source code. Their texts add up to the source. The language
 // is a name, a short name such as "ts", or the name of a file; code of an unknown one is
@@ -81,7 +84,7 @@ func Code(source, language string) []Run {
 		at += n
 	}
 	var late atomic.Bool
-	defer time.AfterFunc(maxTime, func() { late.Store(true) }).Stop()
+	defer time.AfterFunc(MaxTime, func() { late.Store(true) }).Stop()
 	for t := tokens(); t != chroma.EOF; t = tokens() {
 		// Lexers change line endings and invalid bytes.
 		if !strings.HasPrefix(head[at:], t.Value) || late.Load() {

@@ -3,11 +3,20 @@ package highlight
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// within sets how long Code takes at most in a test.
+func within(t *testing.T, limit time.Duration) {
+	usual := MaxTime
+	MaxTime = limit
+	t.Cleanup(func() { MaxTime = usual })
+}
+
 func TestCode(t *testing.T) {
+	within(t, time.Hour)
 	for _, test := range []struct {
 		language, source string
 		want             []Run // without the plain ones
@@ -46,9 +55,7 @@ func TestCode(t *testing.T) {
 
 // Source code that lexers need minutes for is given up in time, and loses nothing.
 func TestCodeMadeToTakeLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("giving up 120 texts takes seconds; TestCode covers the same lexers")
-	}
+	within(t, 5*time.Millisecond)
 	for _, language := range []string{"Bash", "C++", "CSS", "HTML", "JSON", "Python", "Ruby", "TypeScript", "react", "YAML"} {
 		for _, s := range []string{"(", "\"", "/*", "a ", "\\", "<a "} {
 			for _, line := range []string{s, strings.Repeat(s, 1000/len(s)) + "\n"} {

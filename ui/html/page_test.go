@@ -23,10 +23,14 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
+	"pigrep/ui/highlight"
 	"pigrep/ui/show"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
+
+// The looks of code do not depend on how busy the machine is.
+func init() { highlight.MaxTime = time.Hour }
 
 // zone is two hours east of UTC.
 var zone = time.FixedZone("TST", 2*60*60)

@@ -4,18 +4,23 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"pigrep/internal/session"
-	"pigrep/internal/terminal"
-	"pigrep/ui/printer"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/ui/highlight"
+	"pigrep/ui/printer"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
+
+// The looks of code do not depend on how busy the machine is.
+func init() { highlight.MaxTime = time.Hour }
 
 // golden compares the output with the file of that name.
 func golden(t *testing.T, name string, got []byte) {
