@@ -629,6 +629,7 @@ func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*re
 type ResumeRequest struct {
 	search.Request
 	Words []string
+	Named bool // the words are the name of the session, and nothing is searched
 	Last  bool
 	Fork  bool
 	In    string
@@ -650,7 +651,7 @@ type ResumeAnswer struct {
 
 // Resume asks all hosts how the session is resumed that a request names. Those that do not have
 // it say so with an error.
-func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*ResumeAnswer, on []*Host, refused error) {
+func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*ResumeAnswer, on []*Host, refused []error) {
 	answers, errs := make([]*ResumeAnswer, len(h.Clients)), make([]error, len(h.Clients))
 	var asking sync.WaitGroup
 	for i, c := range h.Clients {
@@ -661,11 +662,8 @@ func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*Resume
 		if errs[i] == nil {
 			found, on = append(found, answer), append(on, &h.Clients[i].Host)
 		} else if err := h.miss(errs[i]); err != nil {
-			refused = err
+			refused = append(refused, err)
 		}
-	}
-	if len(found) == 0 && refused == nil {
-		refused = h.none()
 	}
 	return found, on, refused
 }

@@ -93,9 +93,9 @@ func (h *Asking) miss(err error) error {
 	return nil
 }
 
-// none is the error of a question that no host has answered: why the first of them did not. It
+// None is the error of a question that no host has answered: why the first of them did not. It
 // is then not missing from an answer.
-func (h *Asking) none() error {
+func (h *Asking) None() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := h.missing[0]
@@ -193,7 +193,7 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 	}
 	answers = slices.DeleteFunc(answers, func(r *Res) bool { return r == nil })
 	if len(answers) == 0 {
-		return nil, h.none()
+		return nil, h.None()
 	}
 	answer := answers[0]
 	if len(all) > 1 {
@@ -404,7 +404,7 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 		}
 	}
 	if sum.Lines == 0 && !slices.ContainsFunc(answered, func(x *remote.Grepped) bool { return x != nil }) {
-		return nil, h.none()
+		return nil, h.None()
 	}
 	return tell(h, res, nil) // also with lines of hosts that were lost after them, which are missing
 }

@@ -320,9 +320,9 @@ func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeA
 	defer x.Close()
 	quiet := *h.App
 	quiet.JSON = true // nobody can be asked which session is meant
-	o := &resumeOptions{words: req.Words, Last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
+	o := &resumeOptions{words: req.Words, named: req.Named, Last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
 	o.Redact = !h.Reveal
-	t, err := o.find(ctx, &quiet, x, req.Request)
+	t, err := o.findQuietly(ctx, &quiet, x, req.Request)
 	if err != nil {
 		return nil, err
 	}

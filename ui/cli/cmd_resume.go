@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -30,6 +32,7 @@ type resumeOptions struct {
 	flags.Shared `takes:"filters files output on wait reveal"`
 	conversation.Manner
 	words []string
+	named bool // the word is the name of the session, and nothing is searched
 	Last  bool
 }
 
@@ -69,6 +72,11 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if err != nil {
 		return err
 	}
+	return o.resume(a, t, out)
+}
+
+// resume resumes a session of this machine.
+func (o *resumeOptions) resume(a *app.App, t *conversation.Target, out *printer.Printer) error {
 	defer t.Close()
 	r, err := o.Plan(a, t)
 	if p, ok := errors.AsType[*problem.Error](err); ok && r != nil && !o.Exec && !a.JSON {
@@ -85,28 +93,90 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
 }
 
-// onHosts resumes a session of another machine, on that machine.
+// onHosts resumes a session of another machine, on that machine, or one of this machine if that is
+// asked too. A session that the words name comes before those in which they are found.
 func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *printer.Printer, req search.Request) error {
 	if o.query() == "" && !o.Last {
 		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
 	}
-	from := snapshot.OfHosts(p).Asking
-	found, on, refused := from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.Last, Fork: o.Fork, In: o.In})
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(found) == 0 && refused != nil:
-		err := asking.Problem(ctx, refused)
-		if e, ok := errors.AsType[*problem.Error](err); ok {
-			e.Hint = strings.ReplaceAll(e.Hint, "pigrep ", "pigrep --on "+p.Hosts.Clients[0].Host.Name+" ")
+	var here *snapshot.Snapshot
+	if p.Elsewhere.Here {
+		own := *p
+		own.Hosts, own.Elsewhere = nil, nil
+		var err error
+		if here, err = snapshot.Open(ctx, &own, remote.Question{}); err != nil {
+			return err
 		}
-		return err
-	case len(found) > 1:
-		names := lists.Map(on, func(h *ssh.Host) string { return h.Name })
-		return &problem.Error{Code: conversation.CodeAmbiguous, Message: "sessions on several hosts match: " + strings.Join(names, ", "), Hint: "name one of them: --on " + names[0]}
+		defer here.Close()
+	}
+	from := snapshot.OfHosts(p).Asking
+	if host, path, ok := remote.Split(strings.Join(o.words, " ")); ok && len(o.words) == 1 { // the path of an answer
+		if i := slices.IndexFunc(from.Clients, func(c *ssh.Client) bool { return c.Host.Name == host }); i >= 0 {
+			from.Hosts, here, o.words = &ssh.Hosts{Clients: from.Clients[i : i+1]}, nil, []string{path}
+		}
+	}
+	var found []*ssh.ResumeAnswer
+	var on []*ssh.Host
+	var own *conversation.Target
+	var refused error
+	for _, o.named = range []bool{true, false} {
+		if o.named && (len(o.words) != 1 || o.Last) {
+			continue
+		}
+		var errs []error
+		found, on, errs = from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Named: o.named, Last: o.Last, Fork: o.Fork, In: o.In})
+		if here != nil {
+			quiet, streams := *p.App, *p.App.Streams
+			streams.Err = io.Discard // hosts say what they do not find
+			quiet.JSON, quiet.Streams = true, &streams
+			var err error
+			if own, err = o.findQuietly(ctx, &quiet, here, req); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		refused = nil
+		for _, err := range errs {
+			if err = asking.Problem(ctx, err); refused == nil || isNotFound(refused) && !isNotFound(err) {
+				refused = err
+			}
+		}
+		if own != nil || len(found) > 0 || refused != nil && !isNotFound(refused) {
+			break
+		}
+	}
+	names := lists.Map(on, func(h *ssh.Host) string { return h.Name })
+	if own != nil {
+		names = append(names, filter.ThisHost)
+	}
+	if len(names) == 0 && refused == nil {
+		return asking.Problem(ctx, from.None())
 	}
 	for _, e := range from.Missing() {
 		p.App.Advise(e.Hint, "nothing from %s: %s", e.Host, e.Reason)
+	}
+	switch {
+	case len(names) == 0 && isNotFound(refused):
+		all := strings.Join(lists.Map(from.Clients, func(c *ssh.Client) string { return c.Host.Name }), ",")
+		if here != nil {
+			all += "," + filter.ThisHost
+		}
+		return &problem.Error{Code: conversation.CodeNotFound, Message: "no session matches " + o.query(), Hint: "`pigrep sessions --on " + all + "` lists them"}
+	case len(names) == 0:
+		if e, ok := errors.AsType[*problem.Error](refused); ok {
+			e.Hint = cmp.Or(e.Hint, "log in there to resume it, or name another host")
+		}
+		return refused
+	case len(names) > 1:
+		if own != nil {
+			own.Close()
+		}
+		return &problem.Error{Code: conversation.CodeAmbiguous, Message: "sessions on several hosts match: " + strings.Join(names, ", "), Hint: "name one of them: --on " + names[0]}
+	}
+	if own != nil {
+		return o.resume(p.App, own, out)
 	}
 	x := found[0]
 	r := &show.Resume{EntryID: x.EntryID, Branch: x.Branch, InContext: x.InContext, Fork: x.Fork, Warnings: x.Warnings, Argv: on[0].Interactive(x.Dir, x.Argv)}
@@ -120,6 +190,21 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 		return out.Print(r)
 	}
 	return replace(p.App, p.App.WorkDir, r.Argv)
+}
+
+// isNotFound reports whether an error says that there is no such session.
+func isNotFound(err error) bool {
+	p, ok := errors.AsType[*problem.Error](err)
+	return ok && p.Code == conversation.CodeNotFound
+}
+
+// findQuietly is find for who sees its error only.
+func (o *resumeOptions) findQuietly(ctx context.Context, quiet *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
+	t, err := o.find(ctx, quiet, x, req)
+	if errors.Is(err, problem.ErrNothingFound) {
+		err = &problem.Error{Code: conversation.CodeNotFound, Message: "no session matches " + o.query(), Hint: "`pigrep sessions` lists all sessions"}
+	}
+	return t, err
 }
 
 func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }
@@ -145,7 +230,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 		switch {
 		case err == nil:
 			return t, nil
-		case !isProblem || p.Code == conversation.CodeAmbiguous || session.IsPath(o.words[0]) && filepath.IsAbs(a.Absolute(o.words[0])) && strings.HasSuffix(o.words[0], session.Extension):
+		case o.named, !isProblem || p.Code == conversation.CodeAmbiguous || session.IsPath(o.words[0]) && filepath.IsAbs(a.Absolute(o.words[0])) && strings.HasSuffix(o.words[0], session.Extension):
 			return nil, err
 		}
 		// Otherwise it is a word to search for.
