@@ -83,7 +83,7 @@ func TestNamesOfArguments(t *testing.T) {
 		{"options", false, "write:name"}, // it occurs nowhere else
 		{"maxRetries", false, "write:name"},
 		{"test !timeout", false, "call prompt:forms"},
-		{`"timeout"`, true, "both reply call:name"},
+		{`"timeout"`, false, "both reply call"}, // a phrase is found in names too
 	} {
 		var have []string
 		resp := l.search(Request{Text: c.text, Any: c.any, Flat: true})
@@ -100,6 +100,52 @@ func TestNamesOfArguments(t *testing.T) {
 	}
 	if resp := l.search(Request{Text: "timeout"}); resp.Total != 2 || resp.Named != 1 || resp.Folded != 1 || Apart(resp.Counts()) != "1 only as the name of an argument" {
 		t.Errorf("timeout: %+v", resp.Counts())
+	}
+}
+
+// The name of an argument is the loosest way of a compound too, in any spelling and in any list. If no
+// text has the compound, the names are the hits.
+func TestCompoundsThatNameArguments(t *testing.T) {
+	for _, name := range []string{"oldText", "old_text", "tool_calls", "filePath", "file_path", "old-string", "Content-Type", "旧text", "oldText文", "文件路径", "a.limit"} {
+		call := func(value any) turn { return called("edit", map[string]any{name: value, "other": "old text"}) }
+		list := []turn{prompt("change the harbour"), reply("We change " + name + " there").Named("text"), reply("参数" + name + "的值").Named("beside")}
+		for i := range 6 {
+			list = append(list, call(fmt.Sprintf("harbour %d", i)).Named(fmt.Sprintf("name%d", i)))
+		}
+		both := call("as " + name + " is").Named("both")
+		l := newLibrary(t, story{Name: "edits", Start: day, Entries: append(list, both)})
+		for _, req := range []Request{{}, {Flat: true}, {Any: true}, {Flat: true, Any: true}, {Flat: true, Any: true, Limit: 1000}, {Flat: true, Limit: rank.All}} {
+			for text, want := range map[string]int{name: 3, name + " change": 1, "change " + name: 1, name + " harbour": 0} {
+				req.Text = text
+				resp, byName, loose := l.search(req), 0, false
+				for _, h := range resp.Hits {
+					switch named := strings.HasPrefix(h.EntryID, "name"); {
+					case named != (h.Tier == TierName) || named && (!h.Loose || len(h.Named) != 1 || h.Named[0] != name || len(h.Parts) > 0):
+						t.Errorf("%q, %+v: %s has tier %s, is looser: %v, lacks %+v", text, req, h.EntryID, h.Tier, h.Loose, h.Lacks)
+					case named:
+						byName++
+					}
+					if loose = loose || h.Tier == TierName; loose && h.Tier != TierName && want > 1 {
+						t.Errorf("%q, %+v: %s comes after a name", text, req, h.EntryID)
+					}
+				}
+				all := req.Any || req.Limit == rank.All || want == 0
+				if resp.Total != want || resp.Named != 6 || (byName == 0) == all || all && req.Flat && byName != 6 {
+					t.Errorf("%q, %+v: %d hits, %d by name, %d of them listed; want %d hits and 6 by name", text, req, resp.Total, resp.Named, byName, want)
+				}
+			}
+		}
+		if resp := l.search(Request{Text: name}); Apart(resp.Counts()) != "6 only as the name of an argument" {
+			t.Errorf("%q: %+v", name, resp.Counts())
+		}
+		if resp := l.search(Request{Text: `"` + name + `"`}); resp.Total != 9 || resp.Named != 0 {
+			t.Errorf("the phrase %q: %+v", name, resp.Counts())
+		}
+		l = newLibrary(t, story{Name: "names", Start: day, Entries: []turn{prompt("change the harbour"), call("harbour").Named("name")}})
+		resp := l.search(Request{Text: name})
+		if resp.Total != 1 || resp.Hits[0].EntryID != "name" || resp.Hits[0].Tier != TierName || resp.Hits[0].Loose {
+			t.Errorf("%q, only as a name: %+v", name, resp.Counts())
+		}
 	}
 }
 

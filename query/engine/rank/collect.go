@@ -456,7 +456,7 @@ func (m *marks) add(doc uint32, level Level) {
 // many: it contains no pointers, and fills one line of the cache (64 bytes).
 type Candidate struct {
 	mask    uint64 // words and fields that it matches, and compounds of which it has all parts
-	partial uint64 // compounds of which it has parts only: with a bit of mask all of them, else some
+	partial uint64 // compounds of which it has parts only: with a bit of mask all of them, else some; and words.ResolvedWord.ByName
 	copy    uint64 // session.Entry.Copy of its entry; 0 until it is read, and for none
 
 	offset int64 // of its entry; set by resolve

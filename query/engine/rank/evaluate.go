@@ -58,11 +58,12 @@ func (v verdict) level(tier uint8) Level {
 type evaluator struct {
 	plan     *words.ResolvedQuery
 	root     *words.Expr
-	loosely  uint64 // words that a document may have only loosely
-	weighty  uint64 // words that weigh enough for a hit to be shown
-	slight   uint64 // words that a hit may lack
-	unscored bool   // no word of the query is scored
-	allWords bool   // a hit lacks nothing, not even words that say little
+	loosely  uint64                // words that a document may have only loosely
+	named    []*words.ResolvedWord // compounds that it may have only by name
+	weighty  uint64                // words that weigh enough for a hit to be shown
+	slight   uint64                // words that a hit may lack
+	unscored bool                  // no word of the query is scored
+	allWords bool                  // a hit lacks nothing, not even words that say little
 	latest   [256]evaluated
 
 	covered func(mask, partial uint64, v verdict) float32 // nil: not needed
@@ -84,6 +85,9 @@ func newEvaluator(p *words.ResolvedQuery, allWords bool) evaluator {
 		if w.Scored && len(w.Parts) == 0 && w.Find == nil {
 			e.loosely |= w.Bit
 		}
+		if w.ByName != 0 && w.Bit&e.slight == 0 {
+			e.named = append(e.named, w)
+		}
 	}
 	e.loosely &^= e.slight
 	return e
@@ -102,7 +106,7 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 		hit := e.root.Hit(full(mask, partial), partial)
 		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask|e.slight, nil)) == 0 }
 		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask)}
-		loosely := partial & e.loosely
+		loosely := e.looselyIn(mask, partial)
 		v.weighty = v.whole || e.unscored || (mask|loosely)&e.weighty != 0
 		v.loosely = loosely != 0
 		v.hit = hit && (v.whole || !e.allWords)
@@ -113,6 +117,18 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 		}
 	}
 	return l
+}
+
+// looselyIn returns the words that a document with these masks has, but lacks because others have them
+// more tightly.
+func (e *evaluator) looselyIn(mask, partial uint64) uint64 {
+	loosely := partial &^ mask & e.loosely
+	for _, w := range e.named {
+		if partial&^mask&w.Bit != 0 && partial&w.ByName != 0 {
+			loosely |= w.Bit
+		}
+	}
+	return loosely
 }
 
 // verdictOf returns the verdict on a candidate that is shown. Goroutines may call it side by side.
@@ -141,7 +157,7 @@ func (e *evaluator) class(mask, partial uint64, v verdict) (class uint16) {
 		case w.Place < 0:
 		case mask&partial&w.Bit != 0:
 			class |= words.WayParts << w.Place
-		case (mask|partial)&w.Bit == 0, mask&w.Bit == 0 && len(w.Parts) > 0:
+		case (mask|partial)&w.Bit == 0, mask&w.Bit == 0 && len(w.Parts) > 0 && partial&w.ByName == 0:
 			class |= words.WayMissing << w.Place
 		}
 	}

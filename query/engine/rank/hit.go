@@ -46,7 +46,7 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	return &Hit{
 		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
 		Missing: r.s.plan.Query.Root.Missing(full(c.mask, c.partial), nil), ofFile: r.s.files[r.s.head(c.file)].full,
-		loosely: c.partial &^ c.mask & r.s.eval.loosely,
+		loosely: r.s.eval.looselyIn(c.mask, c.partial),
 	}, ok, nil
 }
 

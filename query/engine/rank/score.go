@@ -59,6 +59,9 @@ func (s *scores) addWord(p *words.ResolvedWord) {
 			s.tier[i] = max(s.tier[i], words.TierParts)
 		case tier > p.Loosely:
 			s.partial[i] |= p.Bit
+			if tier == words.TierName+1 {
+				s.partial[i] |= p.ByName
+			}
 			value *= looselyShare
 			fallthrough
 		default:
@@ -142,6 +145,7 @@ func (s *scores) findParts(p *words.ResolvedWord) {
 		return
 	}
 	whole, within, among := s.seg.whole[p.Index], p.Within[s.seg.number], s.seg.allowed
+	inNames := p.InNames[s.seg.number]
 	if p.Strict() {
 		among = whole
 		if whole.Slice(s.first, s.end).Count() == 0 {
@@ -165,13 +169,15 @@ func (s *scores) findParts(p *words.ResolvedWord) {
 			switch {
 			case p.Verify && !p.SpellingOnly && whole.Has(s.first+i):
 				whole := float32(p.WholeIDF) * s.freq[i]
-				s.hold(p, pending{s.first + i, max(whole, s.value[i]), max(value, s.value[i]), s.best[i] > 0})
-				value, tier = whole, words.TierExact
+				s.hold(p, pending{s.first + i, max(whole, s.value[i]), max(value, s.value[i]), s.best[i] > 0 && s.best[i] <= words.TierName})
+				if value, tier = whole, words.TierExact; inNames != nil && inNames.Has(s.first+i) {
+					tier = words.TierName
+				}
 			case s.best[i] == 0 && p.PartsAlone() && (within == nil || !within.Has(s.first+i)):
 				s.partial[i] |= p.Bit
 			}
 			s.value[i] = max(s.value[i], value)
-			if s.best[i] == 0 || s.best[i] > tier+1 && s.best[i] != words.TierName+1 {
+			if s.best[i] == 0 || s.best[i] > tier+1 && (s.best[i] != words.TierName+1 || tier == words.TierExact) {
 				s.best[i] = tier + 1
 			}
 		case n > 0:

@@ -61,7 +61,7 @@ func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 	if w.Term == "" {
 		return nil, nil
 	}
-	e := expander{resolver: x, seen: map[string]bool{}}
+	e := expander{resolver: x, seen: map[string]bool{}, inText: w.Match == syntax.Phrase}
 	exact := Expansion{Term: w.Term, Weight: 1}
 	if w.Joined {
 		exact.Tier, exact.Weight = TierParts, WeightJoined
@@ -107,6 +107,9 @@ func (w *ResolvedWord) looseTier() uint8 {
 			return TierName
 		}
 	}
+	if w.textCount.Load() > 0 {
+		return TierName
+	}
 	return TierName + 1
 }
 
@@ -138,8 +141,9 @@ func (w *ResolvedWord) WayOf(tier uint8) Way {
 // expander collects the terms of one word.
 type expander struct {
 	*resolver
-	list []Expansion
-	seen map[string]bool
+	list   []Expansion
+	seen   map[string]bool
+	inText bool // names of arguments are text
 }
 
 // add adds the terms that some live document contains, and that were not added before.
@@ -151,6 +155,9 @@ func (e *expander) add(list ...Expansion) (err error) {
 		e.seen[x.Term] = true
 		if x.DF, x.Names, err = e.frequency(x.Term); err != nil {
 			return err
+		}
+		if e.inText {
+			x.DF, x.Names = x.DF+x.Names, 0
 		}
 		if x.DF+x.Names > 0 {
 			e.list = append(e.list, x)
