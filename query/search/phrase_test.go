@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
+	"pigrep/internal/lists"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -120,5 +121,17 @@ func TestPhraseAfterColourCode(t *testing.T) {
 	}
 	if got := ids(l.search(Request{Text: `fatal !"fatal error"`})); len(got) != 1 || got[0] != "a-0001" {
 		t.Errorf("hits without the phrase: %q", got)
+	}
+}
+
+// A word with a star finds what the word alone finds, whatever its characters are folded to.
+func TestAPrefixFindsItsWord(t *testing.T) {
+	words := []string{"x²", "m³", "½cup", "ﬁle", "chapterⅣ", "①st", "h₂o", "Straße", "２０２６"}
+	l := newLibrary(t, story{Name: "a", Start: day, Entries: lists.Map(words, func(w string) turn { return prompt("this is " + w + " and no more") })})
+	for _, w := range words {
+		alone, star := l.search(Request{Text: w, Flat: true}), l.search(Request{Text: w + "*", Flat: true})
+		if alone.Total != 1 || star.Total != 1 || star.Hits[0].EntryID != alone.Hits[0].EntryID {
+			t.Errorf("%s finds %d, %s* finds %d, want the same one", w, alone.Total, w, star.Total)
+		}
 	}
 }

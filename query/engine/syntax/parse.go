@@ -153,7 +153,7 @@ func endOfWord(text string, start int) int {
 }
 
 func inWord(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
 func isOperator(word string) bool { return word == "AND" || word == "OR" || word == "NOT" }
