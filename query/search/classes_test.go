@@ -107,7 +107,9 @@ func TestNamesOfArguments(t *testing.T) {
 // text has the compound, the names are the hits.
 func TestCompoundsThatNameArguments(t *testing.T) {
 	for _, name := range []string{"oldText", "old_text", "tool_calls", "filePath", "file_path", "old-string", "Content-Type", "旧text", "oldText文", "文件路径", "a.limit"} {
-		call := func(value any) turn { return called("edit", map[string]any{name: value, "other": "old text"}) }
+		call := func(value any) turn {
+			return called("edit", map[string]any{name: value, "other": "old text, string: file path, content type, tool calls, a limit"})
+		}
 		list := []turn{prompt("change the harbour"), reply("We change " + name + " there").Named("text"), reply("参数" + name + "的值").Named("beside")}
 		for i := range 6 {
 			list = append(list, call(fmt.Sprintf("harbour %d", i)).Named(fmt.Sprintf("name%d", i)))
@@ -146,6 +148,10 @@ func TestCompoundsThatNameArguments(t *testing.T) {
 		if resp.Total != 1 || resp.Hits[0].EntryID != "name" || resp.Hits[0].Tier != TierName || resp.Hits[0].Loose {
 			t.Errorf("%q, only as a name: %+v", name, resp.Counts())
 		}
+	}
+	l := newLibrary(t, story{Name: "parts", Start: day, Entries: []turn{called("edit", map[string]any{"old": "a string", "content": "string"}).Named("parts")}})
+	if h := l.search(Request{Text: "old-string"}).Hits[0]; h.Tier != TierParts || len(h.Named) > 0 || len(h.Parts) != 1 {
+		t.Errorf("one part is a name, and the other one text: tier %s, %+v", h.Tier, h.Lacks)
 	}
 }
 

@@ -209,7 +209,9 @@ type search struct {
 	readers    readers
 	losses     Losses
 	misses     *Misses
-	unverified bool // some compound could not be verified
+	unverified bool        // some compound could not be verified
+	named      []namedWord // compounds that were found only in names of arguments
+	inText     uint64      // compounds that were found in other text
 }
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {

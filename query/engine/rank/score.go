@@ -145,7 +145,6 @@ func (s *scores) findParts(p *words.ResolvedWord) {
 		return
 	}
 	whole, within, among := s.seg.whole[p.Index], p.Within[s.seg.number], s.seg.allowed
-	inNames := p.InNames[s.seg.number]
 	if p.Strict() {
 		among = whole
 		if whole.Slice(s.first, s.end).Count() == 0 {
@@ -170,9 +169,7 @@ func (s *scores) findParts(p *words.ResolvedWord) {
 			case p.Verify && !p.SpellingOnly && whole.Has(s.first+i):
 				whole := float32(p.WholeIDF) * s.freq[i]
 				s.hold(p, pending{s.first + i, max(whole, s.value[i]), max(value, s.value[i]), s.best[i] > 0 && s.best[i] <= words.TierName})
-				if value, tier = whole, words.TierExact; inNames != nil && inNames.Has(s.first+i) {
-					tier = words.TierName
-				}
+				value, tier = whole, words.TierExact
 			case s.best[i] == 0 && p.PartsAlone() && (within == nil || !within.Has(s.first+i)):
 				s.partial[i] |= p.Bit
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/entry"
@@ -87,7 +88,42 @@ func (s *search) verify() error {
 	for _, c := range list {
 		s.apply(c, &reading{}, strict != 0)
 	}
+	for _, x := range s.named {
+		s.loosen(x.Candidate, x.word)
+	}
 	return nil
+}
+
+// A namedWord is a compound that a candidate has only in names of arguments.
+type namedWord struct {
+	*Candidate
+	word *words.ResolvedWord
+}
+
+// loosen makes the name of an argument the way in which a candidate has a compound. If others have the
+// compound in their text, the candidate lacks it.
+func (s *search) loosen(c *Candidate, p *words.ResolvedWord) {
+	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
+	if !ok || value.other {
+		return
+	}
+	c.tier = max(c.tier, words.TierName)
+	if p.Place >= 0 {
+		c.class |= words.WayName << p.Place
+	}
+	if p.Loosely <= words.TierName || s.inText&p.Bit != 0 {
+		c.mask, c.partial = c.mask&^p.Bit, c.partial|p.Bit|p.ByName
+		c.base -= value.whole * (1 - looselyShare)
+	}
+	s.judge(c)
+	c.dropped = c.dropped || !s.eval.evaluate(c.mask, c.partial).hit
+}
+
+// judge sets what follows from the words that a candidate has.
+func (s *search) judge(c *Candidate) {
+	v := s.eval.evaluate(c.mask, c.partial)
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, v)
+	c.class = c.class&(classLacking-1) | v.class
 }
 
 // readingOrder returns the order in which candidates are read: by score, or by the times of
@@ -164,6 +200,7 @@ type reading struct {
 	known  bool   // false: it was not read
 	lost   error  // why it cannot be read; nil when it was
 	whole  uint64 // the words that it contains
+	named  uint64 // those of them that it has only in names of arguments
 	size   int    // of the line
 	parsed bool   // false: its JSON says that it contains none
 	copy   uint64 // session.Entry.Copy of the entry that was parsed
@@ -181,6 +218,12 @@ func (s *search) apply(c *Candidate, l *reading, strict bool) {
 			if l.known {
 				s.misses.add(s.snapshot, p, c, s.duplicates.group(c))
 			}
+		}
+		switch {
+		case l.named&p.Bit != 0:
+			s.named = append(s.named, namedWord{c, p})
+		case l.whole&p.Bit != 0:
+			s.inText |= p.Bit
 		}
 	}
 	s.unverified = s.unverified || strict && !l.known
@@ -210,9 +253,7 @@ func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 			s.unverified = s.unverified || !known
 		}
 	}
-	v := s.eval.evaluate(c.mask, c.partial)
-	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, v)
-	c.class = c.class&(classLacking-1) | v.class
+	s.judge(c)
 }
 
 // readRound reads candidates, except entries of more than most bytes. The JSON of most
@@ -268,7 +309,8 @@ func (s *search) readEntry(w *Worker, round []*Candidate, some []int, readings [
 			if l := &readings[k]; int(round[k].part) >= len(e.Parts) {
 				l.lost = entry.ErrChanged
 			} else {
-				l.parsed, l.copy, l.whole = true, e.Copy, s.wholeIn(w, round[k], e)
+				l.parsed, l.copy = true, e.Copy
+				l.whole, l.named = s.wholeIn(w, round[k], e)
 			}
 		}
 	})
@@ -297,14 +339,29 @@ func (s *search) entriesOf(round []*Candidate) (entries [][]int) {
 	return entries
 }
 
-func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
+func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole, named uint64) {
 	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && contains(r, p, &v) {
 			whole |= p.Bit
+			if p.ByName != 0 && !p.SpellingOnly && !p.Strict() && isOnlyNamed(p, &e.Parts[c.part]) {
+				named |= p.Bit
+			}
 		}
 	}
-	return whole
+	return whole, named
+}
+
+// isOnlyNamed reports whether a call that contains a compound has it only in names of arguments.
+func isOnlyNamed(p *words.ResolvedWord, call *session.Part) bool {
+	if len(call.Names) == 0 {
+		return false
+	}
+	text := bytes.Clone(call.Text)
+	for _, at := range call.Names {
+		copy(text[at[0]:at[1]], bytes.Repeat([]byte{' '}, at[1]-at[0]))
+	}
+	return !isIn(p, new(analysis.Folder).Fold(text))
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
@@ -341,7 +398,11 @@ func contains(r *Worker, p *words.ResolvedWord, v *filter.Part) bool {
 	if p.JSON != nil && !p.JSON.MayBeIn(r.json.FoldLetters(v.Text())) {
 		return false
 	}
-	text := v.Folded()
+	return isIn(p, v.Folded())
+}
+
+// isIn reports whether a folded text contains a compound.
+func isIn(p *words.ResolvedWord, text []byte) bool {
 	if p.Needle.Han {
 		text = bytes.Clone(text)
 		match.SimplifyHan(text)

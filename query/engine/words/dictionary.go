@@ -1,7 +1,6 @@
 package words
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -146,38 +145,6 @@ func (d *dictionary) namedAt(number int, seg *segment.Segment, t string) (segmen
 		return known.as[number], nil
 	}
 	return seg.PostingsOffset(segment.FieldName, []byte(t))
-}
-
-// onlyNamed returns the documents that have any of some terms, but none of them outside of names of
-// arguments; nil if there are none.
-func (d *dictionary) onlyNamed(number int, seg *segment.Segment, terms []string) (named docset.Set, err error) {
-	named = docset.New(seg.Len())
-	for _, t := range terms {
-		if err := d.markNamed(number, seg, t, named); err != nil {
-			return nil, err
-		}
-	}
-	if named.Count() == 0 { // as almost always
-		return nil, nil
-	}
-	for _, t := range terms {
-		only, all := docset.New(seg.Len()), docset.New(seg.Len())
-		if err := cmp.Or(d.markNamed(number, seg, t, only), d.marker(number, seg)(t, all)); err != nil {
-			return nil, err
-		}
-		all.Remove(only)
-		named.Remove(all)
-	}
-	return named, nil
-}
-
-// markNamed adds the documents that have a term only in names of arguments to a set.
-func (d *dictionary) markNamed(number int, seg *segment.Segment, t string, into docset.Set) error {
-	at, err := d.namedAt(number, seg, t)
-	if err != nil || at == 0 {
-		return err
-	}
-	return seg.Mark(at, into)
 }
 
 func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {

@@ -107,9 +107,6 @@ func (w *ResolvedWord) looseTier() uint8 {
 			return TierName
 		}
 	}
-	if w.textCount.Load() > 0 {
-		return TierName
-	}
 	return TierName + 1
 }
 

@@ -61,13 +61,11 @@ type compound struct {
 	AllIDF, WholeIDF float64              // of the documents with all parts, and of those that may have them together
 	All              []docset.Set         // by segment, when Find is set: documents for which it may be true
 	Whole            []docset.Set         // by segment: documents that may have all parts together
-	InNames          []docset.Set         // by segment: those of Whole that have some part only in names of arguments; nil: none
 	Within           []docset.Set         // by segment: documents with a longer identifier that has the word in it; nil when no document was looked for
 	JSON             *match.JSONPrefilter // finds the needle in JSON; nil when that is not possible
 
 	pairs                []segment.Pair // of neighbours in the needle
 	allCount, wholeCount atomic.Int64   // documents, summed over segments by Resolve
-	textCount            atomic.Int64   // those of Whole, but for InNames
 }
 
 // Strict reports whether some of the parts are no match: for a phrase, a negated word,
@@ -111,7 +109,11 @@ func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) 
 
 // MarkNamed adds the documents that have a term only in names of arguments to a set.
 func (p *ResolvedQuery) MarkNamed(number int, seg *segment.Segment, term string, into docset.Set) error {
-	return p.dictionary.markNamed(number, seg, term, into)
+	at, err := p.dictionary.namedAt(number, seg, term)
+	if err != nil || at == 0 {
+		return err
+	}
+	return seg.Mark(at, into)
 }
 
 func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
@@ -274,7 +276,7 @@ func lookups(words []*Word) []string {
 func newResolvedWord(w *Word, i, segments int) *ResolvedWord {
 	p := &ResolvedWord{
 		Word: w, Index: i, Bit: 1 << i,
-		compound: compound{All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), InNames: make([]docset.Set, segments), Within: make([]docset.Set, segments)},
+		compound: compound{All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), Within: make([]docset.Set, segments)},
 	}
 	if w.Verify && w.Find == nil {
 		p.JSON = match.NewJSONPrefilter(&w.Needle)
@@ -310,33 +312,8 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 		}
 		p.wholeCount.Add(int64(docs.Count()))
 		p.Whole[number] = docs
-		if err := seg.KeepAdjacent(docs, p.pairs); err != nil {
-			return err
-		}
-		return p.findInNames(number, seg, d)
+		return seg.KeepAdjacent(docs, p.pairs)
 	}
-	return nil
-}
-
-// findInNames finds the documents of a segment that may contain the word, but some part of it only in
-// names of arguments: old-string, or options.limit. A phrase is found in names as in other text, and
-// an identifier has a term.
-func (p *ResolvedWord) findInNames(number int, seg *segment.Segment, d *dictionary) error {
-	whole := p.Whole[number]
-	if !p.Scored || !p.Verify || p.SpellingOnly || p.Match != syntax.Literal || whole.Count() == 0 {
-		return nil
-	}
-	found := docset.New(seg.Len())
-	for part := range p.Parts {
-		named, err := d.onlyNamed(number, seg, p.TermsOf(part))
-		if err != nil {
-			return err
-		}
-		found.Or(named)
-	}
-	found.And(whole)
-	p.InNames[number] = found
-	p.textCount.Add(int64(whole.Count() - found.Count()))
 	return nil
 }
 
