@@ -131,6 +131,9 @@ func (p program) option(w string) (flag, form string) {
 		if ok && (rest == "" || rest[0] == '=' || o[1] == prefix || o[1] != whole && o[0][1] != '-') {
 			return o[0], o[1]
 		}
+		if len(o[0]) == 2 && separators[o[1]] == ":" && len(w) < 6 && strings.HasSuffix(w, o[0][1:]) && strings.Trim(w[1:], letters) == "" {
+			return w, o[1] // -su user:secret
+		}
 	}
 	return "", ""
 }

@@ -41,6 +41,9 @@ func (f *finder) word(i int) (start, end int) {
 
 const loginByte = `[^ \t\n\v"'<>\x60:/(){}=]`
 
+// stores are commands that read a secret to keep it.
+const stores = `(?:secrets?<b>+(?:put|create|set|add|versions<b>+add)|store-secret|env<b>+add|secrets:set|secret:put)`
+
 // parts are what patterns name.
 var parts = sync.OnceValue(func() *strings.Replacer {
 	oneOf := func(l list) string {
@@ -59,7 +62,7 @@ var parts = sync.OnceValue(func() *strings.Replacer {
 		// An argument that is a value.
 		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`,
 		"<l>", loginByte, "<login>", loginByte+`*[^ \t\n\v"'<>\x60:/(){}=\d]`+loginByte+`*`, // of a line of .pgpass
-		"<readers>", oneOf(lists.Readers), "<members>", oneOf(lists.JWKPrivate), "<fillers>", oneOf(lists.Fillers),
+		"<readers>", oneOf(lists.Readers), "<stores>", strings.ReplaceAll(stores, "<b>", `[ \t]`), "<members>", oneOf(lists.JWKPrivate), "<fillers>", oneOf(lists.Fillers),
 	)
 })
 

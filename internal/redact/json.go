@@ -20,8 +20,9 @@ func Named(name, value string) (rule string, ok bool) {
 	}
 	text := name + `="` + oneLine.Replace(value) + `"`
 	for _, s := range Find(text) {
-		// A secret inside the value is found without the name.
-		if s.Start == len(name)+2 && s.End >= len(text)-1 {
+		// A secret inside the value is found without the name, except after user:.
+		start := s.Start - len(name) - len(`="`)
+		if s.End >= len(text)-1 && (start == 0 || start > 0 && value[start-1] == ':' && !strings.ContainsAny(value, " /")) {
 			return s.Rule, true
 		}
 	}

@@ -199,6 +199,8 @@ func (c *claim) isPasswordAfterSpace() bool {
 		return false
 	case c.isFlag() && text[0] != '-', c.value.quoted && isUpper(c.name[0]): // PASSWORD 'x' of SQL
 		return true
+	case c.value.quoted && char(c.s, c.start-1) == ':' && oneOf(char(c.s, c.start-2), " {(\n\x00"): // :password "x" of Lisp
+		return !isSentence(text)
 	case lists.Directives.has(strings.ToLower(c.name)):
 		return true
 	case len(text) >= 6 && isSpiked(text):

@@ -116,15 +116,52 @@ func split(line string, sep byte) (cells [][2]int) {
 }
 
 var (
+	insertedUser = pattern(`(?i)\Ainsert<s>+(?:or<s>+\w+<s>+|ignore<s>+)?into<s>+[^ \t\n\v(]*(?:user|account|credential|login|member|passw|admin|auth)[^ \t\n\v(]*<s>*values<s>*`)
+	mailAddress  = pattern(`\A[^@ ]+@[\w-]+\.[\w.-]+\z`)
+
 	inserted = pattern(`(?i)\Ainsert<s>+(?:or<s>+\w+<s>+)?into<s>+[^ \t\n\v(]+<s>*\(([^()]*)\)<s>*values<s>*`)
 	tuple    = pattern(`\(((?:[^()'"]|'[^'\n]*'|"[^"\n]*")*)\)`)
 )
+
+// insertUser masks what looks like a password after another string in the rows of a table of
+// users or passwords, where no columns are named: INSERT INTO users VALUES (1, 'ann', 'x').
+func (f *finder) insertUser(s string, at int) {
+	m := insertedUser().FindStringIndex(s[at:])
+	if m == nil {
+		return
+	}
+	rows, _, _ := strings.Cut(s[at+m[1]:], ";")
+	for _, row := range tuple().FindAllStringSubmatchIndex(rows, -1) {
+		from, to := at+m[1]+row[2], at+m[1]+row[3]
+		texts := 0
+		for _, cell := range split(s[from:to], ',') {
+			start := skipAny(s, from+cell[0], " \t\n\v\\\"'")
+			stop := backOver(s, from+cell[1], " \t\n\v\\\"'")
+			if stop <= start || !quotes[char(s, start-1)] {
+				continue
+			}
+			if texts++; texts > 1 && looksChosen(s[start:stop]) {
+				f.part(start, stop, "password")
+			}
+		}
+	}
+	f.looked(at + m[1])
+}
+
+// looksChosen reports whether a value looks as a person writes a password, or is a hash.
+func looksChosen(v string) bool {
+	if len(v) < 6 || len(v) > 128 || mailAddress().MatchString(v) || isPath(v) || isWordy(v) {
+		return false
+	}
+	return isSpiked(v) || len(v) >= 32 && isHex(v) || !isHash(v) && hasStrongSign(v) && !strings.ContainsAny(v, " -:/")
+}
 
 // insert masks the values of columns with such names: INSERT INTO t (name, password) VALUES ('a', 'b').
 func (f *finder) insert(at int) {
 	s := f.window(at, maxValue)
 	m := inserted().FindStringSubmatchIndex(s[at:])
 	if m == nil {
+		f.insertUser(s, at)
 		return
 	}
 	rows := s[at+m[1]:]
