@@ -43,6 +43,9 @@ type valuePlace struct {
 // name looks at the name with a word at this position.
 func (f *finder) name(at int) {
 	s := f.s
+	if hasPrefixFold(s[at:], "pat") && (isLower(char(s, at+3)) || isUpper(s[at+2]) && isUpper(char(s, at+3))) {
+		return // path, pattern
+	}
 	start, end := at, at
 	for at-start < maxName && isNameByte(char(s, start-1)) {
 		start--

@@ -104,7 +104,7 @@ func readForms() {
 			if n, err := strconv.Atoi(more); err == nil {
 				x.window = n
 			} else {
-				x.needs = strings.Split(more, "|")
+				x.needs = strings.Split(written.Replace(more), "|")
 			}
 		}
 		x.apart = !x.lines && !strings.HasPrefix(text, `    \A`)
