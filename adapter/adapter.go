@@ -186,13 +186,13 @@ const DefaultMaxLine = 256e6
 // longest known ones have an eighth of it.
 const DefaultMaxSession = 16e9
 
-// An index takes so many entries of a file at most. What it knows of an entry takes memory, in
-// indexing and for each answer, however short its line is. Entries of real sessions have 1 to 4 kB on
-// average, and 100 bytes or more if they are compressed.
+// DefaultMaxEntries bounds the entries of a file that an index takes. An entry takes memory while it is
+// indexed and in each answer, however short its line is. Entries of real sessions have 1 to 4 kB on
+// average, and 100 bytes or more when compressed.
 const (
 	DefaultMaxEntries = 2_000_000
-	perStored         = 2       // a compressed file has one for so many of its bytes,
-	fewEntries        = 100_000 // if it has more than these
+	perStored         = 2       // bytes of a compressed file for each entry, at least,
+	fewEntries        = 100_000 // if the file has more entries than this
 )
 
 // Limits bound what is read of a session file.
@@ -200,7 +200,7 @@ type Limits struct {
 	Line int64 // bytes of the longest line that is read; 0 for no limit
 	Text int64 // bytes of the text of a compressed file; 0 for no limit
 
-	Entries int // that an index takes, with four times as many documents and ten times as many lines; 0: DefaultMaxEntries
+	Entries int // most entries of a file; four times as many documents, ten times as many lines; 0: DefaultMaxEntries
 }
 
 // Of returns the limits for a file.
@@ -212,7 +212,7 @@ func (l Limits) Of(file io.ReaderAt) Limits {
 	return l
 }
 
-// Reached reports whether a record has as much of its file as an index takes.
+// Reached reports whether a record has all the entries, documents or lines that an index takes.
 func (l Limits) Reached(rec *session.Record) bool {
 	return rec.Entries >= l.Entries || rec.Documents >= 4*l.Entries || rec.Lines >= 10*l.Entries
 }

@@ -93,7 +93,7 @@ func stateOf(rec *session.Record) adapter.State {
 	return s
 }
 
-// isFull reports whether there are lines, but the record has as much as an index takes.
+// isFull reports whether lines are left, but the record has all that an index takes of a file.
 func (r *lineReader) isFull() bool {
 	if r.rec.Within > 0 || !r.limits.Reached(r.rec) {
 		return false
@@ -103,7 +103,7 @@ func (r *lineReader) isFull() bool {
 }
 
 // next reads a line. It adds a complete one to the record, and leaves an unterminated one to
-// the caller. At the end of the file, and of what an index takes of it, the error is io.EOF.
+// the caller. The error is io.EOF at the end of the file, and when the index takes no more of it.
 func (r *lineReader) next() (line adapter.Line, err error) {
 	before := r.rec.Full
 	if r.rec.Full = r.isFull(); r.rec.Full {

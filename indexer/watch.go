@@ -274,8 +274,9 @@ func (w *watcher) event(e fsnotify.Event, ok bool) {
 	}
 }
 
-// After a pass, the next one waits so many times as long: a pass hashes all of a file that grows.
-// Commands do not wait for a watcher for longer than three seconds.
+// pauseShare says how many times as long as a pass took the watcher waits before the next one, because
+// a pass hashes all of a file that has grown. pauseMax is less than the three seconds that commands
+// wait for a watcher.
 const (
 	pauseShare = 4
 	pauseMax   = 2 * time.Second

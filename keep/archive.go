@@ -86,7 +86,7 @@ func (c *Copy) Name() string {
 	}
 }
 
-// nameWith is the name of an earlier version with more tildes than one.
+// nameWith returns the name of an earlier version, with so many tildes more than one.
 func (c *Copy) nameWith(more int) string {
 	ext := filepath.Ext(c.File.Path)
 	return fmt.Sprintf("%s~%s%d%s", strings.TrimSuffix(c.File.Path, ext), strings.Repeat("~", more), c.Version, ext)
@@ -432,8 +432,8 @@ func (w *writer) write() error {
 	})
 }
 
-// Forget removes these copies for good, unless they have changed since they were listed. It returns
-// how many it removed, and their bytes, and waits for another process to finish.
+// Forget removes these copies for good, unless they have changed since they were listed. It waits for
+// other processes to finish, and returns the number and the bytes of the removed copies.
 func (a *Archive) Forget(ctx context.Context, copies []Copy) (n int, size int64, err error) {
 	w, err := a.change()
 	for errors.Is(err, ErrBusy) && ctx.Err() == nil {

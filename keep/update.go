@@ -134,7 +134,7 @@ func (it *item) size() int64 {
 	return it.row.Stored
 }
 
-// mtime is when the file was last changed; the oldest time for a copy that is all that is left.
+// mtime returns when the file was last changed; the oldest time for a copy whose file is gone.
 func (it *item) mtime() int64 {
 	if it.file == nil {
 		return math.MinInt64
@@ -175,8 +175,8 @@ func (r *Rules) plan(rows []Copy, list []File) []item {
 	})
 }
 
-// fit decides which files to leave out when space runs short. Copies that are all that is left
-// stay in any case, then come files in the order in which agents delete them.
+// fit decides which files to leave out when space runs short. Copies whose files are gone always
+// stay. Other files have room in the order in which agents delete them.
 func (r *Rules) fit(all []item) {
 	var size int64
 	for i := range all {

@@ -1,9 +1,13 @@
-// Package remote is how sessions of other machines take part in an answer. A Source says what
-// it has for a Question, and streams the session files that may answer it: whole, or the lines
-// that matter with the record of the rest. Gather merges what several sources send, and the
-// sessions of this machine if they are wanted too, into one index in memory. Questions then run
-// on that index as on any other. So an answer has the same hits, marks, order and JSON wherever
-// its sessions are. A Counter says how frequent words are in all that it has, so that scores are too.
+// Package remote lets sessions of other machines take part in an answer. There are two ways.
+//
+// Answers answers a question itself: the index of this machine, another machine, or several
+// together. A Kind is a question that it answers.
+//
+// A Source streams the session files that may answer a Question: whole, or the lines that matter
+// with the record of the rest. Gather indexes in memory what several sources send, with the
+// sessions of this machine if they are wanted too. Questions then run on that index as on any
+// other. So an answer has the same hits, marks, order and JSON wherever its sessions are. A
+// Counter also says how frequent words are in all that it has, so that scores are the same too.
 //
 // What a source sends is untrusted: it is only ever parsed as a session file or decoded as a
 // record, and bounded.
@@ -147,10 +151,10 @@ func identityOf(s *session.Summary) identity {
 }
 
 // Gather asks all sources at once. base has the sessions of this machine, whose name is host; it
-// is index.Empty() if they are not wanted, and here opens their files. A session that several have
-// counts once: that of base before others; of sessions that are sent as a whole, the lines of all
-// copies are joined, with those of base if the question names the session. It fails if no source
-// answers.
+// is index.Empty() if they are not wanted. here opens the files of base. A session that several
+// sources have counts once, and a session of base comes before its copies. If whole sessions are
+// sent, the lines of all copies are joined, with the lines of base if the question names the
+// session. Gather fails if no source answers.
 func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here entry.Source, host string, sources []Source, q Question) (*Gathered, error) {
 	g := &Gathered{Here: here, own: make(map[identity]*session.Summary), texts: make(map[string]entry.File), seen: make(map[identity]bool), copies: make(map[identity]*Session), local: make(map[string]bool)}
 	for i := range base.Summaries() {
@@ -300,9 +304,9 @@ func (g *Gathered) whole(ctx context.Context, to *indexer.Elsewhere, s *Session)
 	return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
 }
 
-// withLines returns a text with the lines of another one that it lacks. Copies of a session that went
-// on in two places have the same beginning: they go behind it, so that the text ends as before. Lines
-// whose secrets one of the two has masked are the same.
+// withLines adds to a text the lines of another text that it lacks. Copies of a session that went on in
+// two places have the same beginning. The lines go behind that beginning, so that the end of the text
+// does not change. Lines that differ only because one of them is masked are the same.
 func withLines(text, other []byte) []byte {
 	masked := func(line []byte) string { return string(bytes.TrimSpace(redact.JSON(bytes.TrimSpace(line)))) }
 	own, common := make(map[string]bool), make(map[string]bool)

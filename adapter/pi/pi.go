@@ -240,8 +240,8 @@ func settingsFiles(env adapter.Environment) (own, project string) {
 	return filepath.Join(agentDir(env), "settings.json"), filepath.Join(env.WorkDir, ".pi", "settings.json")
 }
 
-// trusts reports whether pi trusts the project in the working directory, which a repository may be
-// that somebody else wrote. A decision counts for the directories below, and the nearest counts.
+// trusts reports whether pi trusts the project in the working directory, which may be a repository
+// that somebody else wrote. A decision holds for a directory and those below it; the nearest one counts.
 func trusts(env adapter.Environment) bool {
 	var saved map[string]*bool
 	data, err := env.ReadFile(filepath.Join(agentDir(env), "trust.json"))

@@ -7,8 +7,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// Bare are the entries with facts that have no documents, which therefore nothing else
-// knows of. It is not said twice that facts are of the same entry. They are stored as
+// Bare lists the entries that have facts but no documents, so that nothing else knows of them.
+// Each entry is listed once, however many facts it has. The list is stored as
 //
 //	uint     number of them, uint 1 if one is a result without a call
 //	columns  copy
@@ -48,7 +48,7 @@ func (d *factDecoder) bare() (b Bare) {
 	return b
 }
 
-// A grouping has values by a key, in the order in which the keys were first seen.
+// A grouping has a value for each key, in the order in which the keys were first seen.
 type grouping[K comparable, T any] struct {
 	numbers map[K]int
 	keys    []K

@@ -97,10 +97,10 @@ func (s *FactSet) pieces(file uint32) []storedPiece {
 	return list
 }
 
-// reading says which kinds to read of a piece.
+// A reading says which kinds of facts of a piece are read.
 type reading func(FactKind) bool
 
-// allFacts reads all but what follows from them, countedFacts what calls are counted by.
+// allFacts reads all kinds but Bare, which follows from the others; countedFacts reads those that count calls.
 func allFacts(kind FactKind) bool     { return kind != BareFacts }
 func countedFacts(kind FactKind) bool { return kind == UsageFacts || kind == CallFacts }
 
@@ -258,9 +258,9 @@ func (p *Piece) appendTo(f *session.Facts) {
 	f.Touches = p.Touches.appendTo(f.Touches)
 }
 
-// BareFit reports whether the stored Bare of a file are what follows from its facts: in all its
-// pieces, those included that do not count beside a tail. The set must have been made for all
-// kinds.
+// BareFit reports whether the stored Bare of each piece of a file follows from the facts of the piece.
+// That includes pieces that do not count because a tail replaces them. The set must have been made for
+// all kinds.
 func (s *FactSet) BareFit(file uint32) (bool, error) {
 	at := slices.Index(s.kinds, BareFacts)
 	pieces := s.stored(file)

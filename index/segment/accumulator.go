@@ -83,7 +83,7 @@ func (a *Accumulator) Add(d *Document) (tokens int) {
 	return a.addText(d.Text, d.Names)
 }
 
-// addText adds the text of a document with names of arguments at these places, and ends the document.
+// addText adds the text of a document, which has names of arguments at these places, and ends the document.
 func (a *Accumulator) addText(text []byte, places [][2]int) (tokens int) {
 	emit := a.emit
 	if len(places) > 0 {
@@ -106,11 +106,11 @@ func (a *Accumulator) addText(text []byte, places [][2]int) (tokens int) {
 	return tokens
 }
 
-// names is FieldName, with how often the document at work has each term in names.
+// names builds FieldName. It counts how often the current document has each term in names.
 type names struct {
 	*inverted
 	counts map[uint32]uint32 // by the number of the term
-	order  []uint32          // of these numbers
+	order  []uint32          // the numbers, in the order of the text
 }
 
 func (n *names) note(term uint32) {
@@ -122,7 +122,7 @@ func (n *names) note(term uint32) {
 	}
 }
 
-// flush adds the terms that the text has nowhere else.
+// flush adds the terms that the text has only in names.
 func (n *names) flush(text *inverted) {
 	for _, term := range n.order {
 		if text.postings[text.terms[term].last].freq == n.counts[term] {

@@ -145,7 +145,7 @@ func New(stored *os.File, limit int64) (*File, error) {
 // Packed reports whether the file is compressed.
 func (f *File) Packed() bool { return f.text != nil }
 
-// IsCut reports whether less is left of a compressed file than what each begins with.
+// IsCut reports whether a file is too short for the four bytes that every compressed file begins with.
 func (f *File) IsCut() bool {
 	var head [4]byte
 	n, _ := f.Stored.ReadAt(head[:], 0)

@@ -117,8 +117,8 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 	return Rename(f.Name(), path)
 }
 
-// RealPath returns a path without symbolic links, "" if one of them leads nowhere. What is missing at
-// its end stays as it is.
+// RealPath returns a path without symbolic links; "" if one of them leads nowhere. Elements at the end
+// of the path that do not exist stay as they are.
 func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

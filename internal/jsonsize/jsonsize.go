@@ -1,5 +1,5 @@
-// Package jsonsize tells how much memory JSON takes when it is decoded, before it is: few bytes of what
-// somebody sends can become large values.
+// Package jsonsize estimates, before JSON is decoded, how much memory the decoded value will take: a few
+// bytes that somebody sends can become a large value.
 package jsonsize
 
 import (
@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// Of returns about how much memory JSON takes as a value of a type, beside its text. As soon as that is
-// more than a limit, it returns something above the limit.
+// Of estimates the memory of JSON decoded into a value of a type, without its text. It stops as soon as
+// the estimate exceeds the limit, and returns a number above the limit.
 func Of(data []byte, t reflect.Type, limit int64) int64 {
 	c := &counting{data: data, limit: limit}
 	c.value(t)
 	return c.size
 }
 
-// counting goes through JSON. What is wrong with that is left to json.Unmarshal.
+// counting scans JSON. It does not look for errors, which json.Unmarshal finds.
 type counting struct {
 	data        []byte
 	at          int
@@ -34,7 +34,7 @@ func (c *counting) next() byte {
 	return 0
 }
 
-// text passes a string, and returns it with its quotes.
+// text scans a string, and returns it with its quotes.
 func (c *counting) text() []byte {
 	begin := c.at
 	for c.at++; c.at < len(c.data) && c.data[c.at] != '"'; c.at++ {
@@ -46,10 +46,10 @@ func (c *counting) text() []byte {
 	return c.data[begin:c.at]
 }
 
-// anyKind is the type of what is decoded without a type: a value in an interface.
+// anyKind is the type of values that are decoded without a type.
 var anyKind = reflect.TypeFor[any]()
 
-// value passes a value. A slice takes up to three times the memory of its elements while it grows.
+// value scans a value. A slice takes up to three times the memory of its elements while it grows.
 func (c *counting) value(t reflect.Type) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

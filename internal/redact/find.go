@@ -35,9 +35,9 @@ type finder struct {
 // trigger is a word that begins or announces a secret.
 type trigger struct {
 	word  string                  // in lower case, two bytes or more
-	pair  int                     // where its two bytes are that texts have least
-	third int                     // where another byte is
-	byte  byte                    // which
+	pair  int                     // offset of the two bytes that are rarest in texts
+	third int                     // offset of another byte
+	byte  byte                    // that byte
 	shape *shape                  // of the token it begins
 	find  func(f *finder, at int) // what it announces otherwise
 	kind  int                     // the number of the announcement
@@ -51,7 +51,7 @@ type announcement struct {
 	find  func(f *finder, at int)
 }
 
-// announcements are words that announce a secret, with what looks for it there. Those with
+// announcements are words that announce a secret, each with the function that looks for it. Those with
 // a pattern are in forms.txt.
 func announcements() []announcement {
 	list := []announcement{
@@ -74,7 +74,7 @@ func announcements() []announcement {
 	return list
 }
 
-// triggers are the words by two of their bytes.
+// triggers maps two bytes of each word to the words.
 type triggers struct {
 	list  []trigger // ordered by these
 	first [1<<16 + 1]uint16
@@ -128,7 +128,7 @@ func makeTriggers() {
 	}
 }
 
-// rarity is larger for bytes that texts have less.
+// rarity is larger for bytes that are rarer in texts.
 func rarity(c byte) int {
 	if n := strings.IndexByte(" etaoinsrlcdpm/u\"hf.g_b-y\n,0:v1w2kx3", c); n >= 0 {
 		return n

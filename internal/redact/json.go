@@ -132,8 +132,8 @@ func (m *masker) object(v jsonl.Value, named string) {
 	}
 }
 
-// isPlainKey reports whether the name of a member has no secret, as nearly all have none: it
-// is short and has neither digits nor signs.
+// isPlainKey reports whether the name of a member is too plain to have a secret: it is short,
+// without digits and signs. Nearly all names are.
 func isPlainKey(key string) bool {
 	const longest = 32
 	return len(key) < shortest || len(key) < longest && plainKey.skip(key, 0) == len(key)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Whether the value of a name is a secret depends on what the name promises, on how the
-// value follows it, and on the value. verdicts is the table of that: the first row for a
-// class and a link whose test the value passes names the rule. What no row is for is not a
-// secret: the words of a sentence ("the password is x") are a matter of the form sentence.
+// verdicts decides whether the value of a name is a secret. That depends on the class of the
+// name, on the link between name and value, and on the value. The first row for the class and
+// the link whose test the value passes names the rule. A value without such a row is not a
+// secret. Sentences ("the password is x") have a form of their own, which is called sentence.
 var verdicts = []verdict{
 	{password, linkAssign, "password", (*claim).isPasswordAssigned, `DB_PASSWORD=«hunter2»`},
 	{password, linkMember, "password", (*claim).isPasswordAssigned, `<password>«hunter2»</password>`},

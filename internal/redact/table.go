@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The values of a column whose header is a name that says so: in CSV, with tabs or
-// semicolons, in a table that is drawn, or with blanks between its columns.
+// This file masks the values of columns whose header is the name of a secret. Columns are
+// separated by commas, semicolons, tabs, drawn lines or blanks.
 
 // maxColumns is how many columns of a table are looked at.
 const maxColumns = 32
@@ -28,7 +28,7 @@ func (c *claim) endsCell(end int) bool {
 	return oneOf(char(c.s, next), ",;|\n") || char(c.s, i) == '\t' || next > i+1
 }
 
-// column masks the values of a column if the name is its header.
+// column masks the values of a column if the name of the claim is its header.
 func (c *claim) column() {
 	from, to := c.line(c.start)
 	if c.class == noSecret || to == len(c.s) || from < c.header.end && from != c.header.start { // in a row
@@ -87,8 +87,8 @@ func headerOf(line string) (h header) {
 	return h
 }
 
-// split returns the cells of a line; none if they are too many. Two blanks are between
-// cells if the separator is one.
+// split returns the cells of a line; none if there are too many. If the separator is a
+// blank, two blanks separate cells.
 func split(line string, sep byte) (cells [][2]int) {
 	start := 0
 	for i := 0; ; i++ {

@@ -140,8 +140,8 @@ func (e *Entry) OriginOf(p *Part) Origin {
 // Entry is one JSON object of a session file other than its header.
 //
 // An entry is read again alone, from its own bytes and the Header. So Identity, Said, Named and
-// Parts must depend on nothing else, but for Line, and a Timestamp that is taken from the entry
-// before. Position, Repetition, Context and Facts may also depend on earlier lines.
+// Parts must depend on nothing else. The exceptions are Line, and a Timestamp that comes from the
+// previous entry. Position, Repetition, Context and Facts may also depend on earlier lines.
 //
 // The strings and slices of an Entry from a parser, Parts included, are valid
 // only until the parser continues; copy what you keep.
@@ -152,9 +152,9 @@ type Entry struct {
 	Named
 	Repetition
 
-	// Context is what holds at this entry. An assistant message that names no model has that
-	// of its context; its working directory and branch are those of the context, if there are
-	// any. The parser sets it on every entry, or on none.
+	// Context is what holds at this entry. An assistant message that names no model has the model
+	// of its context. The working directory and the branch of an entry are in its context, if they
+	// are known. The parser sets Context on every entry, or on none.
 	Context Context
 
 	Parts []Part
@@ -189,14 +189,14 @@ type Position struct {
 	Message string // the id of the message that it is a piece of, if its agent writes messages in pieces, an entry each; "" for a whole one
 	Side    string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
 	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
-	Apart   bool   // it is no part of the tree: state that its agent repeats anywhere in the file
+	Apart   bool   // it is not part of the tree: state that its agent repeats anywhere in the file
 	About   string // in Notes: the id of the session that it is about
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
 }
 
-// Said is what an entry says of its content beside Parts.
+// Said is what an entry says besides Parts.
 type Said struct {
 	IsError     bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code
 	Provider    string // assistant messages, model_change, usage
@@ -209,7 +209,7 @@ type Said struct {
 	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
 }
 
-// Named is what an entry calls another one, or the session.
+// Named is the name that an entry gives to another entry or to the session.
 type Named struct {
 	TargetID string // label, leaf, context_edit: the entry it is about
 	Label    string // label entries; "" clears
@@ -222,9 +222,9 @@ type Named struct {
 	NameRank uint8
 }
 
-// Repetition says which text stands twice in a file. What repeats other text has no documents,
-// does not count and is not shown; its node stays, hidden. There are three ways to say it: Once,
-// Repeats, and Shadows of Pending entries.
+// Repetition says which text a file has twice. An entry that repeats another one has no documents, does
+// not count and is not shown; its node stays, hidden. There are three ways to say so: Once, Repeats,
+// and Shadows of Pending entries.
 type Repetition struct {
 	Once    bool    // its agent writes an entry once: if an earlier one has the same ID, this one repeats it
 	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone

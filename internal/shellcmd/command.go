@@ -95,8 +95,8 @@ func (d *dissector) dissect(text, dir string) {
 	d.script(withoutArmour(text), nil)
 }
 
-// withoutArmour returns a text as long with blanks in place of keys and certificates in
-// armour, whose lines are not commands even where no quotes are around them.
+// withoutArmour replaces armoured keys and certificates by as many blanks: their lines are
+// not commands, even without quotes around them.
 func withoutArmour(text string) string {
 	const begin, end = "-----BEGIN ", "-----END "
 	var b strings.Builder

@@ -26,7 +26,7 @@ func ShellOf(goos string) Shell {
 	return Shell{Quote, Line}
 }
 
-// Operand quotes an argument that no program of ours takes for a flag.
+// Operand quotes an argument so that pigrep does not take it for a flag.
 func (s Shell) Operand(word string) string {
 	if strings.HasPrefix(word, "-") {
 		return "-- " + s.Quote(word)
@@ -45,8 +45,8 @@ func powerShellLine(dir string, argv []string) string {
 	return line
 }
 
-// barePowerShell are the words that PowerShell passes on as they are: it takes a word that begins
-// with a dash apart at a dot or a colon.
+// barePowerShell matches words that PowerShell passes on unchanged. It splits a word that begins with a
+// dash at a dot or a colon.
 var barePowerShell = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(--?[A-Za-z][A-Za-z-]*|[A-Za-z0-9_./\\:][A-Za-z0-9_./\\:+=-]*)$`)
 })

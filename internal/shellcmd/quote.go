@@ -9,8 +9,8 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// Line returns a command line that runs argv in a directory, "" for the current one. It is
-// quoted as Quote does.
+// Line returns a command line that runs argv in a directory, "" for the current one. Words are
+// quoted by Quote.
 func Line(dir string, argv []string) string {
 	line := strings.Join(lists.Map(argv, Quote), " ")
 	if strings.HasPrefix(dir, "-") {
@@ -23,11 +23,11 @@ func Line(dir string, argv []string) string {
 }
 
 // Quote quotes a word so that sh, dash, bash, zsh and fish (since 3.4) read its bytes back, and a
-// terminal shows it without doing anything. Between single quotes fish knows \' and \\, and the
-// others do not: quotes and backslashes stand outside of them. A word with control characters, or
-// others that do not show, is written by printf, which each of these shells has, unlike $'…'; so is
-// one with a line feed, because fish takes what a command prints apart at them. Only those at the
-// end stay, which shells take away from what printf writes.
+// terminal shows it without interpreting it. Only fish knows \' and \\ between single quotes, so
+// quotes and backslashes are put outside of them. A word with control characters, line feeds or
+// other characters that do not show is written by printf, which all these shells have, unlike $'…'.
+// Line feeds at the end of the word stand behind the printf, because shells remove them from its
+// output.
 func Quote(word string) string {
 	text := strings.TrimRight(word, "\n")
 	switch end := word[len(text):]; {
@@ -59,8 +59,8 @@ func Quote(word string) string {
 	return b.String()
 }
 
-// printed returns what a shell reads as a text that printf writes. Most characters are numbers, for
-// printf and for fish, which would take a dollar sign beside it for a variable even in quotes.
+// printed returns a call of printf that writes a text. Most characters are written as numbers, because
+// some mean something to printf, and because fish expands a dollar sign next to the call even in quotes.
 func printed(text string) string {
 	var b strings.Builder
 	b.WriteString(`"$(printf '`)
@@ -77,7 +77,7 @@ func printed(text string) string {
 	return b.String()
 }
 
-// isBare reports whether no shell does anything to a word.
+// isBare reports whether every shell leaves a word as it is.
 func isBare(word string) bool {
 	for i := range len(word) {
 		c := word[i]

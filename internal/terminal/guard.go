@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Guard passes text on to a terminal without control codes, but for newlines and tabs, and what the
-// program itself writes: styles and hyperlinks. What prints text from outside has cleaned it; this is
-// for what somebody has forgotten.
+// Guard removes control codes from text for a terminal. Newlines, tabs, and the styles and hyperlinks
+// of the program itself may pass. Code that prints text from outside must clean it; Guard is there in
+// case some code does not.
 type Guard struct {
 	Out    io.Writer
 	Styles bool // attributes and colours (SGR) pass
 	Links  bool // hyperlinks (OSC 8) pass
 
-	rest []byte // the end of the last piece, if it may go on: a part of a character or of a sequence
+	rest []byte // the beginning of a character or a sequence at the end of the last piece
 }
 
 var (

@@ -54,11 +54,12 @@ func Parse(s string, now time.Time) (Span, error) {
 	return Span{}, &Error{Text: s}
 }
 
-// DayExamples are forms that ParseDays reads.
+// DayExamples are examples of what ParseDays accepts.
 var DayExamples = []string{"90d", "12w", "6mo", "1y", "2026-01-31"}
 
-// ParseDays returns the start of what Parse reads, for deleting what is older: it takes only days
-// and longer units, and only what is at least a day ago. "6m" may mean minutes or months.
+// ParseDays is like Parse for deleting what is older than a time: it returns the start of the span.
+// It accepts only days and longer units, and only times at least a day ago. It refuses "6m", which may
+// mean minutes or months.
 func ParseDays(s string, now time.Time) (time.Time, error) {
 	span, err := Parse(s, now)
 	if err != nil {

@@ -140,7 +140,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	return resp, nil
 }
 
-// unread says which commits were not looked at in full.
+// unread returns a warning about commits that were not compared in full.
 func (r *CommitResponse) unread() []string {
 	if len(r.Unread) == 0 {
 		return nil
@@ -248,7 +248,7 @@ const (
 	enoughText = 0.3       // of the lines of a commit
 )
 
-// ask has the calls read that may have written the lines of a commit.
+// ask adds the lines of a commit to those that calls are read for.
 func (x *committed) ask(c *Commit) {
 	for name, lines := range c.Added {
 		base := path.Base(name)
@@ -271,7 +271,7 @@ func isBefore(at, commit time.Time) bool {
 	return !at.Before(commit.Add(-longBefore)) && !at.After(commit.Add(shortAfter))
 }
 
-// isDue reports whether an entry may be of a commit that changed a file with a name.
+// isDue reports whether an entry may have contributed to a commit that changed a file with this name.
 func (x *committed) isDue(s *session.Summary, n *session.Node, name string) bool {
 	at := s.TimeOf(n)
 	return x.filter.Session(s) && x.filter.Time(at.UnixMilli()) && slices.ContainsFunc(x.changed[name].times, func(t time.Time) bool { return isBefore(at, t) })
@@ -300,8 +300,8 @@ func (x *committed) take(_ place, list []*change, names []string) {
 	}
 }
 
-// byText returns the last call of the session that wrote most of the lines of a commit before it,
-// and which share that is.
+// byText finds the session that wrote most lines of a commit before it. It returns the last such
+// call of the session, and its share of the lines.
 func (x *committed) byText(c *Commit) (best *origin, share float64) {
 	type place struct { // of a line, however often the file has it
 		name string

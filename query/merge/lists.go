@@ -18,8 +18,8 @@ import (
 	"pigrep/query/similar"
 )
 
-// Sessions joins lists of sessions that were asked for with Together. Of a session that several
-// indexes have, the copy that went on longer is listed.
+// Sessions joins lists of sessions that were asked for with Together. If several indexes have a session,
+// the copy that went on longest is listed.
 func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Response {
 	m := &sessions.Response{TotalIsExact: true}
 	m.Index = about(list, func(r *sessions.Response) *search.About { return &r.About }).Index
@@ -127,8 +127,8 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*session
 	req.Answer(m, found)
 }
 
-// Facets joins facets. Each index counts the hits that it lists on its own, and those that lack
-// nothing, which are all if the indexes together have enough of them.
+// Facets joins facets. Each index counts the hits that it would list on its own, and apart from that the
+// hits that lack nothing. If the indexes together have enough of the latter, only these count.
 func Facets(req *search.Request, list []*facets.Response) *facets.Response {
 	if req.Text == "" {
 		return facets.Merge(list)
@@ -251,8 +251,8 @@ func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
 type Grepper func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error)
 
 // Grep visits the matches of several hosts in the order of the request, as they come, up to its
-// limit. It waits for a match of each host that may have an earlier one. What copies of a session
-// have is visited once; of numbers of lines of a session, the largest is.
+// limit. It waits for hosts that may have an earlier match. A match that copies of a session have is
+// visited once. If the matches are numbers of lines, the largest number of a session is visited.
 func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*grep.Match) error) (*grep.Summary, error) {
 	sums := make([]*grep.Summary, len(hosts))
 	streams := make([]func(context.Context, func(*grep.Match) error) error, len(hosts))
@@ -285,7 +285,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 		}
 		return nil
 	}
-	seen := make(map[string]*grep.Match) // a match of each entry, or of each session
+	seen := make(map[string]*grep.Match) // by keyOfMatch
 	var counted []*grep.Match
 	err := interleave(ctx, streams, req.Order.Compare, func(x *grep.Match) error {
 		key := keyOfMatch(x, req.Brief)
@@ -326,7 +326,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 	return m, nil
 }
 
-// keyOfMatch returns what a match has in common with its copies; brief: those of its session.
+// keyOfMatch returns a key that a match shares with its copies or, if brief, with all matches of its session.
 func keyOfMatch(x *grep.Match, brief bool) string {
 	if brief {
 		return x.Agent + "\x00" + x.SessionID

@@ -1,16 +1,14 @@
-// Package merge joins answers: each index answers a question on its own, and what all of them say
-// becomes one answer. Hits are in the order of their classes, then of their scores, then of their
-// times. Counts are added. What is a copy of another thing, such as the entries of a session that
-// two machines have, is joined with it, entry by entry; of counts that cannot be told apart, the
-// larger one stands, and the answer says that there are at least so many.
+// Package merge joins the answers of several indexes, each of which answered a question on its own.
+// Hits are ordered by class, then by score, then by time. Counts are added. Copies are joined entry
+// by entry, such as the entries of a session that two machines have. If the counts of copies cannot
+// be told apart, the largest one counts, and the answer says "at least".
 //
-// Tables count by something else than sessions. Their answers say which sessions they are about
-// (search.Held): Without says which of them a table must be made without, so that each counts once.
+// The rows of a table do not say which sessions they count. Answers with tables list their sessions
+// (search.Held), and Without says which sessions to leave out of each table, so that each counts once.
 //
-// An answer may be joined before all are there: it is then that of the indexes which answered.
-// Answers are untrusted: joining takes no longer than their size allows for, and believes what
-// they say of their own sessions only. Their sessions must already have the names by which
-// answers call those of their hosts.
+// Answers may be joined before all of them have come. Answers are untrusted: joining takes time in
+// proportion to their size, and believes an answer only about its own sessions. The sessions of an
+// answer must already have the names by which other answers call them.
 //
 // The package imports the questions. It knows neither how hosts are reached nor who asks.
 package merge
@@ -25,8 +23,8 @@ import (
 	"pigrep/query/search"
 )
 
-// Without returns for each index the sessions that another one answers for: the one that has the
-// most of a session, of several the first. It returns nil if no index has a session of another.
+// Without returns for each index the sessions that another index answers for. The index with most of a
+// session answers for it; of equals, the first. Without returns nil if no session is in two indexes.
 func Without(indexes [][]search.Held) [][]uint64 {
 	type owner struct {
 		index int

@@ -12,8 +12,8 @@ import (
 	"pigrep/query/search"
 )
 
-// Search joins the answers of several indexes to a request with Together. What it makes shares
-// memory with them.
+// Search joins the answers of several indexes to a request with Together. The result shares memory with
+// the answers.
 func Search(req *search.Request, answers []*search.Response) *search.Response {
 	opt := req.Options()
 	n := newTotals(&opt, lists.Map(answers, func(r *search.Response) *search.Tally { return r.Tally }))
@@ -108,7 +108,7 @@ func foundBy(r *search.Response, flat bool) (all []*found) {
 	return all
 }
 
-// rescale makes the scores of several indexes comparable: in each of them other words are rare.
+// rescale makes the scores of several indexes comparable, because a word is not as rare in each of them.
 func rescale(req *search.Request, answers []*search.Response, all []*found) {
 	var sum words.Rarity
 	for _, r := range answers {
@@ -140,8 +140,8 @@ func rescale(req *search.Request, answers []*search.Response, all []*found) {
 	}
 }
 
-// keepOrder leaves hits of an index that stand before others for more than their words before those
-// that the index has put behind them, however rare words are elsewhere.
+// keepOrder keeps risen hits (rank.Place.Risen) of an index before the hits that the index put behind
+// them, even if the new scores say otherwise.
 func keepOrder(hits []search.Hit) {
 	for i := len(hits) - 2; i >= 0; i-- {
 		if p, next := &hits[i].Place, &hits[i+1].Place; p.Risen && next.Compare(p) < 0 {
@@ -164,8 +164,8 @@ func joinCopies(all []*found) (left []*found) {
 	return left
 }
 
-// join adds a copy of the session. The one that went on longer stands for both; of their counts,
-// the larger ones.
+// join adds a copy of the session. The copy that went on longer stands for both, with the larger counts
+// of the two.
 func (x *found) join(o *found) {
 	a, b := x.SessionHit, o.SessionHit
 	if b.Modified.After(a.Modified.Time) {
@@ -179,9 +179,9 @@ func (x *found) join(o *found) {
 	x.SessionHit, x.hits = a, slices.Concat(x.hits, o.hits)
 }
 
-// withoutCopies puts sessions and their hits in order, and leaves one of the hits that are copies,
-// whatever their sessions are: that in the file which stands for its session, if there is one there.
-// Hits below a level are left out, and sessions without hits.
+// withoutCopies puts sessions and their hits in order, and keeps one of several hits that are copies,
+// whatever their sessions are. It prefers the hit in the file that stands for its session. Hits below
+// a level are left out, and so are sessions without hits.
 func withoutCopies(all []*found, least rank.Level, sort rank.Sort) []*found {
 	for _, x := range all {
 		x.hits = slices.DeleteFunc(x.hits, func(h search.Hit) bool { return h.Place.Level < least && !h.Place.Ahead })
@@ -210,8 +210,8 @@ func withoutCopies(all []*found, least rank.Level, sort rank.Sort) []*found {
 	return slices.DeleteFunc(all, func(x *found) bool { return len(x.hits) == 0 })
 }
 
-// keyOfHit returns what copies of a hit have in common: their content, or if that is not known,
-// their session and entry; "" if neither is.
+// keyOfHit returns a key that copies of a hit share: their content or, if that is not known, their
+// session and entry; "" if neither is known.
 func keyOfHit(h *search.Hit) string {
 	switch {
 	case h.Place.Copy != 0:
@@ -222,7 +222,7 @@ func keyOfHit(h *search.Hit) string {
 	return ""
 }
 
-// compare orders hits: by their places, and the newest of equals first; or by time.
+// compare orders hits by their places, the newest of equals first, or by time.
 func compare(a, b *search.Hit, sort rank.Sort) int {
 	at, path := a.Timestamp.Compare(b.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath)
 	offset, part := cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Part, b.Part)
@@ -235,7 +235,7 @@ func compare(a, b *search.Hit, sort rank.Sort) int {
 	return cmp.Or(a.Place.Compare(&b.Place), -at, path, -offset, part)
 }
 
-// compareFound orders sessions, as compare does hits.
+// compareFound orders sessions as compare orders hits.
 func compareFound(a, b *found, sort rank.Sort) int {
 	switch {
 	case len(a.hits) == 0 || len(b.hits) == 0:
@@ -246,8 +246,7 @@ func compareFound(a, b *found, sort rank.Sort) int {
 	return cmp.Or(a.Place.Compare(&b.Place), b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
 }
 
-// add adds the first sessions of all to an answer: so many hits of each, and those among the best
-// of all.
+// add adds the first sessions to an answer, each with its best hits and its hits among the best of all.
 func add(m *search.Response, opt *rank.Options, all []*found) {
 	var best []*search.Hit
 	if opt.ShowBest {
@@ -269,15 +268,15 @@ func add(m *search.Response, opt *rank.Options, all []*found) {
 	}
 }
 
-// totals adds up the numbers of hits of several indexes. Of a session that several have it takes
-// the largest, so that there are at least so many.
+// totals adds up the numbers of hits of several indexes. If several have a session, its largest number
+// counts, so that the sum is a lower bound.
 type totals struct {
 	opt      *rank.Options
 	open     bool
 	inexact  bool                     // hits may be missing
 	copied   bool                     // some sessions are in several indexes
 	from     [rank.LevelWhole + 1]int // hits with at least each level
-	sessions [rank.LevelWhole + 1]int // with such hits
+	sessions [rank.LevelWhole + 1]int // sessions with such hits
 	least    rank.Level               // of the hits that are listed
 }
 
@@ -338,7 +337,7 @@ func newTotals(opt *rank.Options, tallies []*search.Tally) *totals {
 	return s
 }
 
-// counts returns the sums as those of one index.
+// counts returns the sums in the form of the counts of one index.
 func (s *totals) counts() rank.Counts {
 	c := rank.Counts{
 		Total: s.from[rank.LevelWhole], Parts: s.from[rank.LevelParts] - s.from[rank.LevelWhole], Weighty: s.from[rank.LevelNamed], TotalAny: s.from[rank.LevelWeak],
@@ -349,7 +348,7 @@ func (s *totals) counts() rank.Counts {
 	return c
 }
 
-// count counts hits that are all there: with copies, too, it is known how many these are.
+// count counts the hits themselves if all of them are there, so that copies count once.
 func (s *totals) count(all []*found, flat bool) {
 	s.copied = false
 	for _, level := range slices.Compact([]rank.Level{s.least, rank.LevelWhole}) {
@@ -381,7 +380,7 @@ func meant(answers []*search.Response) string {
 	return text
 }
 
-// explain says why no hit has all words, from what each index says.
+// explain joins what the indexes say about why no hit has all words.
 func explain(m *search.Response, query string, answers []*search.Response) {
 	var unknown [][]string
 	var removed []search.Removed
@@ -406,7 +405,7 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 	}
 }
 
-// sumWords adds up how often each word occurs; nil if an index does not know.
+// sumWords adds up how often each word occurs. It returns nil if an index does not know.
 func sumWords(query string, answers []*search.Response) (sum []search.WordCount) {
 	for _, a := range answers {
 		if n := len(a.Words); n > len(sum) {

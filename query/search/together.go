@@ -8,10 +8,10 @@ import (
 	"pigrep/query/engine/words"
 )
 
-// Among is what a request says if several indexes answer it, each on its own.
+// Among is the part of a request that several indexes answer, each on its own.
 type Among struct {
-	Together bool     `json:",omitempty"` // the answer has what it takes to join it with others
-	Without  []uint64 `json:",omitempty"` // sessions that another index answers for, as of session.Summary.Identity; only of what counts by something
+	Together bool     `json:",omitempty"` // the answer has the data for joining it with others
+	Without  []uint64 `json:",omitempty"` // for tables: the session.Summary.Identity of sessions that another index answers for
 }
 
 // IsWithout reports whether another index answers for a session.
@@ -19,19 +19,19 @@ func (a *Among) IsWithout(identity uint64) bool {
 	return len(a.Without) > 0 && slices.Contains(a.Without, identity)
 }
 
-// A Tally is what a response says beside its hits with Request.Together.
+// A Tally is what a response to a request with Together has besides its hits.
 type Tally struct {
 	Counts   Counts
 	Open     bool          `json:",omitempty"` // the query is an open question
 	Unknown  []string      `json:",omitempty"` // warnings that hold only if no index has a hit
 	Words    *words.Rarity `json:",omitempty"` // of the query, in the index
-	Sessions []Counted     `json:",omitempty"` // with hits, but for those without an id
+	Sessions []Counted     `json:",omitempty"` // sessions with hits, if they have an id
 
 	Hits   []rank.Place `json:",omitempty"` // the places of the hits of the response
-	Listed []rank.Place `json:",omitempty"` // and of its sessions: Copy is as of session.Summary.Identity
+	Listed []rank.Place `json:",omitempty"` // the places of its sessions; their Copy is session.Summary.Identity
 }
 
-// Counted has the hits of a session by their levels, the worst first.
+// Counted says how many hits of each level a session has, the worst level first.
 type Counted struct {
 	ID   uint64               `json:"i"` // as of session.Summary.Identity
 	Hits [rank.LevelWhole]int `json:"n"`
@@ -53,8 +53,8 @@ func HeldBy(r *index.Reader) (list []Held) {
 	return list
 }
 
-// Rescale returns a function that gives places comparable scores, given how rare the words of the
-// request are in all indexes; nil if the request cannot be compiled.
+// Rescale returns a function that makes places comparable (see rank.Rescale), given how rare the words of
+// the request are in all indexes; nil if the request cannot be compiled.
 func (r *Request) Rescale(all *words.Rarity) func(*rank.Place) {
 	q, err := r.compile(r.Text)
 	if err != nil {

@@ -275,8 +275,8 @@ func (n *connection) end(id int) {
 	delete(n.asked, id)
 }
 
-// ask asks a question, passes its parts to part, and decodes the answer. It waits for Wait until the
-// answer or its first part is there, and as long for each further one.
+// ask asks a question, calls part with each part of the answer, and decodes the answer. It waits up to
+// Wait for the answer or its first part, and as long for each further part.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -332,7 +332,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	}
 }
 
-// says returns the error that a host has answered with. Its hint is no hint of pigrep.
+// says returns the error that a host has answered with. The hint of the host is quoted as its own words.
 func (c *Client) says(e *remote.Error) error {
 	text := c.Host.Name + " says: " + said(e.Message)
 	if hint := said(e.Hint); hint != "" {
@@ -449,13 +449,13 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	return nil
 }
 
-// slow says that nothing came in time, or nothing more after some of an answer.
+// slow returns the error that no answer came in time, or no more after some of it.
 func (c *Client) slow(some bool) error {
 	// What it still sends is dropped, and the connection stays: the next answer may be in time.
 	return c.problem(fmt.Sprintf("no %s in %v", human.When(some, "more ")+"answer", c.options.Wait), "wait longer: --wait 30s")
 }
 
-// refused says why an answer is not taken, and ends the connection; nil without an error.
+// refused ends the connection, and returns why an answer is refused; nil without an error.
 func (c *Client) refused(err error) error {
 	if err == nil {
 		return nil
@@ -467,7 +467,7 @@ func (c *Client) refused(err error) error {
 	return c.problem(said(err.Error()), "is pigrep there the same as here? `pigrep hosts --check` looks")
 }
 
-// interrupting is how long Ctrl-C, which ends the program that reaches a host too, takes to be noticed.
+// interrupting is how long it takes to notice a Ctrl-C, which also ends the program that reaches a host.
 const interrupting = 50 * time.Millisecond
 
 // lost says why the connection has ended.

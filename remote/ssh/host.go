@@ -93,8 +93,8 @@ func ConfigHosts(config io.Reader) (names []string) {
 // searchPath makes a shell that is not one of a login find what users install for themselves.
 const searchPath = `PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin:/home/linuxbrew/.linuxbrew/bin"; `
 
-// options are those of ssh: no question that nobody would see, no terminal, nothing of the user's
-// settings that only makes sense for a shell, and the end of a connection to a machine that is gone.
+// options are the options for ssh: no questions, which nobody would see; no terminal; no settings of the
+// user that only make sense for a shell; and an end to connections with machines that are gone.
 func options(seconds int) []string {
 	return []string{"-T", "-o", "BatchMode=yes", "-o", fmt.Sprint("ConnectTimeout=", seconds), "-o", fmt.Sprint("ServerAliveInterval=", seconds), "-o", "ServerAliveCountMax=2", "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"}
 }

@@ -93,8 +93,8 @@ func (h *Asking) miss(err error) error {
 	return nil
 }
 
-// None is the error of a question that no host has answered: why the first of them did not. It
-// is then not missing from an answer.
+// None returns the error of a question that no host has answered: why the first host did not. That host
+// is then not among those that an answer lacks.
 func (h *Asking) None() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,14 +147,14 @@ func (h *Hosts) all() (all []asked) {
 // A joint question is one that several hosts answer, each on its own.
 type joint[Req, Res any] struct {
 	kind  remote.Kind[Req, Res]
-	among func(*Req) *search.Among // where the request says that others answer it too; nil: nowhere
-	held  func(*Res) []search.Held // nil: copies are joined by merge
+	among func(*Req) *search.Among // the part of the request for questions to several; nil: it has none
+	held  func(*Res) []search.Held // the sessions of an answer; nil: merge joins copies
 	merge func(*Req, []*Res) *Res
 	early bool // what has come is shown while others take long
 }
 
-// together asks all hosts a question once, and joins their answers. Only if some have sessions of
-// others, and the answers do not say what comes of these, those are asked again without them.
+// together asks all hosts a question once, and joins their answers. If the rows of an answer do not say
+// which session they count, hosts with copies of sessions of other hosts are asked again, without these.
 func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
 	all := h.all()
 	if q.among != nil {
@@ -202,8 +202,7 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 	return tell(h, answer, nil)
 }
 
-// each asks hosts, and returns the answer of each; nil of those that do not answer, and without a
-// request.
+// each asks each host, and returns the answers; nil for a host that does not answer or has no request.
 func each[Req, Res any](ctx context.Context, h *Asking, all []asked, requests []*Req, q joint[Req, Res]) ([]*Res, error) {
 	answers := make([]*Res, len(all))
 	show := newEarly(ctx, all, requests, q)
@@ -226,7 +225,7 @@ func each[Req, Res any](ctx context.Context, h *Asking, all []asked, requests []
 	return answers, asking.Wait()
 }
 
-// early shows what has come of an answer if some hosts take long.
+// early shows the answers that have come if some hosts take long.
 type early[Req, Res any] struct {
 	all      []asked
 	req      *Req
@@ -236,12 +235,12 @@ type early[Req, Res any] struct {
 
 	mu      sync.Mutex
 	answers []*Res
-	late    bool // what has come is shown
-	over    bool // nothing is
+	late    bool // patience is over: what has come is shown
+	over    bool // nothing more is shown
 }
 
-// soon is how long what has come waits to be shown with the rest: a list that changes with each host
-// is no help to a reader.
+// soon is how long the first answers wait for the others: a list that changes with each host does not
+// help a reader.
 const soon = 150 * time.Millisecond
 
 func newEarly[Req, Res any](ctx context.Context, all []asked, requests []*Req, q joint[Req, Res]) *early[Req, Res] {

@@ -15,12 +15,12 @@ import (
 	"pigrep/remote"
 )
 
-// What a host sends is made safe by its type: a text loses its control codes and line ends, and a
-// number below zero becomes zero, unless the tag wire of its field says otherwise.
+// The values of the tag wire. What a host sends is made safe by its type: a text loses its control codes
+// and line ends, and a negative number becomes zero, unless the tag of the field says otherwise.
 const (
-	asSaid    = "say"     // a sentence of pigrep, which is not long
+	asSaid    = "say"     // a sentence of pigrep, which is short
 	asLines   = "lines"   // a text that keeps its line ends
-	asExact   = "exact"   // a text that is compared, or that other fields have places in; who shows it cleans it
+	asExact   = "exact"   // a text that is compared, or that other fields point into; the code that shows it cleans it
 	asSession = "session" // the path of a session of the host, which is called HOST:PATH here
 	asName    = "name"    // what commands there accept as the name of the session beside it
 	asHost    = "host"    // what this machine calls the host
@@ -50,10 +50,10 @@ func Walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructFie
 	}
 }
 
-// known has what fieldsOf has returned, by type: a long answer has few types.
+// known caches the results of fieldsOf by type: even a long answer has few types.
 var known sync.Map
 
-// fieldsOf returns the exported fields of a struct; none of a time.
+// fieldsOf returns the exported fields of a struct; none for a time.
 func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	if list, ok := known.Load(t); ok {
 		return list.([]reflect.StructField)
@@ -67,14 +67,14 @@ func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	return fields
 }
 
-// unwritten are the values that the JSON of an answer leaves out, but that printing it takes,
+// unwritten returns the values that the JSON of an answer leaves out although the printer needs them,
 // such as titles. They travel beside the answer, in the order of Walk.
 func unwritten(answer any) (values []any) {
 	eachUnwritten(answer, func(v reflect.Value) { values = append(values, v.Interface()) })
 	return values
 }
 
-// restore undoes unwritten. What does not fit is left out.
+// restore puts the values of unwritten back. It leaves out values that do not fit.
 func restore(answer any, values []any) {
 	eachUnwritten(answer, func(v reflect.Value) {
 		if len(values) == 0 {
@@ -95,8 +95,8 @@ func eachUnwritten(answer any, visit func(reflect.Value)) {
 	})
 }
 
-// decode decodes what a host has sent, makes it safe to use, and returns about how much memory it
-// takes, which is at most a limit.
+// decode decodes what a host has sent, and makes it safe to use. It returns about how much memory that
+// takes, and refuses more than a limit.
 func decode(data, beside json.RawMessage, v any, limit int64) (size int64, err error) {
 	var unwritten []any
 	size = int64(len(data)+len(beside)) + jsonsize.Of(data, reflect.TypeOf(v), limit) + jsonsize.Of(beside, reflect.TypeOf(unwritten), limit)
@@ -111,8 +111,7 @@ func decode(data, beside json.RawMessage, v any, limit int64) (size int64, err e
 	return size, nil
 }
 
-// purify makes a value of a host safe to use, as the tag of its field says. of is the struct that it
-// is in.
+// purify makes a value of a host safe to use, as the tag of its field says. of is the struct around it.
 func purify(v, of reflect.Value, as string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -199,10 +198,10 @@ func isBreak(r rune) bool {
 	return r > '\r' && unicode.IsSpace(r) && terminal.Hidden(r) || r == '\v' || r == '\f'
 }
 
-// maxReason is how many columns of what a host says are repeated.
+// maxReason is how many columns of a sentence of a host are shown.
 const maxReason = 300
 
-// said returns a sentence of a host as one line that is not long.
+// said returns a sentence of a host as one short line.
 func said(s string) string { return terminal.Clip(terminal.Clean(s), maxReason) }
 
 // inOrder reports whether spans are places in a text of this length, ascending and disjoint.
@@ -217,8 +216,8 @@ func inOrder(spans [][2]int, length int) bool {
 	return true
 }
 
-// adopt says in an answer of a host which host that is: its sessions are called by it, and
-// resumed on it.
+// adopt writes the name of the host into its answer: into the names of its sessions, and into the
+// commands that resume them.
 func (c *Client) adopt(answer any) {
 	h := &c.Host
 	Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Excerpt returns which tokens [from, to) of a line are shown in a room, in their order.
-// sizes has the size of each token, with the space behind it. The first of the musts is
-// shown, as much of it as fits, and the others as long as there is room. What is left of
-// the room goes to the tokens between them, where all of these fit, and then to the tokens
-// around them: two behind for each one before. Each place where something is left out takes
-// a room of gap.
+// Excerpt chooses the tokens of a line that are shown in a room. It returns them as ranges
+// [from, to), in order. sizes has the size of each token with the space behind it. As much
+// of the first must as fits is shown, then the other musts as long as there is room. The
+// rest of the room goes to the tokens between the musts, where all of them fit, and then to
+// the tokens around them: two behind for each one before. Each omission takes gap.
 func Excerpt(sizes []int, musts [][2]int, room, gap int) (pieces [][2]int) {
 	if len(sizes) == 0 {
 		return nil
@@ -75,8 +74,8 @@ func taken(sizes []int, pieces [][2]int, gap int) (room int) {
 	return room
 }
 
-// shortestGap returns the piece that has the least before it that is left out, and how much; 0 if there is
-// only one piece.
+// shortestGap returns the piece with the smallest omission before it, and the size of the omission; 0 if
+// there is only one piece.
 func shortestGap(sizes []int, pieces [][2]int) (piece, least int) {
 	for i := 1; i < len(pieces); i++ {
 		size := 0
@@ -90,7 +89,7 @@ func shortestGap(sizes []int, pieces [][2]int) (piece, least int) {
 	return piece, least
 }
 
-// next returns the room that one more token behind or before a piece takes, if there is one.
+// next returns the room that one more token takes behind or before a piece, if there is a token.
 func next(sizes []int, pieces [][2]int, i int, forward bool, gap int) (size int, ok bool) {
 	from, to := 0, len(sizes) // what is left out on that side
 	if forward {
@@ -114,7 +113,7 @@ func next(sizes []int, pieces [][2]int, i int, forward bool, gap int) (size int,
 	return size, true
 }
 
-// joined returns pieces in order, with those that touch each other as one.
+// joined returns pieces in order, and joins pieces that touch each other.
 func joined(pieces [][2]int) [][2]int {
 	slices.SortFunc(pieces, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	list := pieces[:0]

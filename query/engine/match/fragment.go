@@ -18,7 +18,7 @@ const (
 	ContextBytes  = 600  // read on each side of a match that is shown; white space in it shrinks
 	maxMatches    = 5000 // of one text
 	longToken     = 24   // bytes from which on a word may be cut
-	slight        = .1   // of the heaviest match: a word that weighs less gets no place of its own
+	slight        = .1   // share of the weight of the heaviest match: a word with less gets no place of its own
 )
 
 // Ellipsis marks where a fragment was cut.
@@ -128,8 +128,8 @@ func newExtract(text []byte, chosen []Span, memory []int) *extract {
 	return x
 }
 
-// addTokens appends a line, behind a token that is never shown: its words, and pieces of long ones. No grapheme cluster,
-// which is what people see as one character, is cut.
+// addTokens appends the tokens of a line behind a token that is never shown: words, and pieces of long
+// words. It never cuts a grapheme cluster, which is what people see as one character.
 func (x *extract) addTokens(line string) {
 	if len(x.tokens) > 0 {
 		x.starts = append(x.starts, len(x.line)-1)
@@ -157,7 +157,7 @@ func (x *extract) addTokens(line string) {
 	x.line += line
 }
 
-// place returns where a match is in the line; nowhere, which is 0, 0, if it is not in it as a whole.
+// place returns where a match is in the line; 0, 0 if the line does not have all of it.
 func (x *extract) place(m Span) (start, end int) {
 	for _, p := range x.parts {
 		if p.from <= m.Start && m.End <= p.to {
@@ -195,8 +195,8 @@ func trimmed(line string, lo, hi int) (int, int) {
 func hasText(b []byte) bool { return len(bytes.TrimSpace(b[:min(len(b), 4096)])) > 0 }
 
 // Choose returns the matches that a fragment must show, the heaviest first: one for each
-// word, and for each part of a compound. Most are near each other, within a room of so
-// many units; the others are the nearest to them.
+// word, and for each part of a compound. It takes those of the best cluster that fits into
+// the room; for words outside of it, the matches nearest to the cluster.
 func Choose(matches []Span, room int) (chosen []Span) {
 	first, last := bestCluster(matches, room)
 	if first > last {
@@ -227,7 +227,7 @@ func Choose(matches []Span, room int) (chosen []Span) {
 func distance(a, b Span) int { return max(a.Start-b.End, b.Start-a.End) }
 
 // bestCluster returns the indexes of the first and last of the matches that fit into a
-// room and have the highest total weight. A word that comes again counts 1/50.
+// room and have the highest total weight. A repeated word counts 1/50.
 func bestCluster(matches []Span, room int) (first, last int) {
 	type key struct {
 		word int

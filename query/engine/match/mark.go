@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Mark is a text that a fragment marks, to be marked where the whole entry is shown too.
+// A Mark is a text that a fragment marks. It is marked in the whole entry too.
 type Mark struct {
 	Text string // as written
-	// Text begins or ends at the edge of a word: what it was found for is the whole word. Other
-	// marks are parts of words, such as Name of userName.
+	// FromEdge and ToEdge say that Text begins or ends at the edge of a word. Other marks are parts
+	// of words, such as Name of userName.
 	FromEdge, ToEdge bool
 	Anywhere         bool `json:",omitempty"` // it is marked wherever its letters stand
 }
 
-// Marks returns the distinct marks of a fragment. It leaves out spans that are not in the text,
-// which another program may have made.
+// Marks returns the distinct marks of a fragment. It leaves out spans that are not in the text: another
+// program may have made the fragment.
 func (f Fragment) Marks() (list []Mark) {
 	places := map[string]int{} // in list, by text without case
 	for _, s := range f.Spans {
@@ -34,8 +34,9 @@ func (f Fragment) Marks() (list []Mark) {
 	return list
 }
 
-// Fits reports whether text[start:end], which has the letters of the mark, is marked too: it begins and ends at the edges of words
-// where the mark does. The part of a word must be written as in the mark, or begin a part of a word.
+// Fits reports whether text[start:end], which has the letters of the mark, is marked: it must begin and
+// end at the edges of words where the mark does. A part of a word must be written as in the mark, or
+// begin a part of a word.
 func (m Mark) Fits(text string, start, end int) bool {
 	switch {
 	case m.Anywhere:
@@ -50,8 +51,8 @@ func (m Mark) Fits(text string, start, end int) bool {
 	return !unicode.IsLetter(before) && !unicode.IsDigit(before) || unicode.IsUpper(first) && unicode.IsLower(before)
 }
 
-// isEdge reports whether no word of a script that puts spaces between words reaches across an
-// offset of a text.
+// isEdge reports whether no word reaches across an offset of a text. Scripts without spaces between
+// words have edges everywhere.
 func isEdge(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, _ := utf8.DecodeRuneInString(text[at:])

@@ -17,7 +17,7 @@ type fileCount struct {
 	mask uint64              // words and fields that some candidate has, at least in parts
 	full uint64              // those that some candidate matches
 
-	unfolded int // hits below the level of those that are listed, but listed
+	unfolded int // hits that are listed although their level is too low
 }
 
 // listed returns how many hits are listed.
@@ -111,14 +111,14 @@ func (r *ranking) add(s standing) bool {
 // admits reports whether a candidate may be among the best of its file, or of all.
 func (r *ranking) admits(s standing) bool { return r.here.admits(s) || r.best.admits(s) }
 
-// A standing is the class and the score of a candidate in one number: better ones are higher.
+// A standing is the class and the score of a candidate as one number. A better candidate has a higher one.
 type standing uint64
 
 func (c *Candidate) standing() standing {
 	return standing(^c.class)<<32 | standing(math.Float32bits(max(0, c.score)))
 }
 
-// score returns the score, if the class is this one.
+// score returns the score; ok says whether the standing is of this class.
 func (s standing) score(class uint16) (score float32, ok bool) {
 	return math.Float32frombits(uint32(s)), uint16(s>>32) == ^class
 }
@@ -148,8 +148,8 @@ func (t *topScores) add(score standing) {
 	}
 }
 
-// session returns the class of a session whose best hits these are, and its score, to which hits of
-// looser classes add nothing.
+// session returns the class and the score of the session with these best hits. Hits of looser classes
+// add nothing to the score.
 func (t *topScores) session() (class uint16, sum float64) {
 	class = ^uint16(t.list[len(t.list)-1] >> 32)
 	part := 1.0
@@ -468,7 +468,7 @@ type Candidate struct {
 	base    float32 // the sum over the words
 	score   float32
 
-	class    uint16 // candidates of a lower one come first: of what it lacks, and the ways of the weightiest words
+	class    uint16 // what it lacks, and the ways of the weightiest words; lower classes come first
 	tier     uint8
 	resolved bool
 	pending  bool // some word has to be verified

@@ -10,11 +10,11 @@ type verdict struct {
 	whole   bool   // it lacks nothing, or only words that say little
 	parts   bool   // it lacks nothing, if all parts of a compound are enough
 	weighty bool   // it has a weighty word, or all parts of one, or lacks nothing
-	loosely bool   // it would lack less if similar spellings and names of arguments were the word
-	class   uint16 // of what it lacks; see Candidate
+	loosely bool   // it would lack less if similar spellings and names of arguments counted as the word
+	class   uint16 // the class of what it lacks; see Candidate
 }
 
-// Classes of what a document lacks. To the right of them are the ways of the weightiest words.
+// The classes of what a document lacks. The bits below them are the ways of the weightiest words.
 const (
 	classLacking uint16 = 1 << (13 + iota) // a word, if one word decides what the query is about
 	classLoosely                           // a word that it has loosely, if one word decides
@@ -119,8 +119,8 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	return l
 }
 
-// looselyIn returns the words that a document with these masks has, but lacks because others have them
-// more tightly.
+// looselyIn returns the words that a document with these masks has only loosely, so that it lacks them:
+// other documents have them in a tighter way.
 func (e *evaluator) looselyIn(mask, partial uint64) uint64 {
 	loosely := partial &^ mask & e.loosely
 	for _, w := range e.named {
@@ -131,7 +131,7 @@ func (e *evaluator) looselyIn(mask, partial uint64) uint64 {
 	return loosely
 }
 
-// verdictOf returns the verdict on a candidate that is shown. Goroutines may call it side by side.
+// verdictOf returns the verdict on a candidate that is shown. It is safe for concurrent use.
 func (s *search) verdictOf(c *Candidate) verdict {
 	s.showing.Lock()
 	defer s.showing.Unlock()
@@ -164,12 +164,12 @@ func (e *evaluator) class(mask, partial uint64, v verdict) (class uint16) {
 	return class
 }
 
-// Someone who types keywords wants texts with all of them. A text with half of them must not
-// rank above one with all of them because it is shorter. If one word decides what the query
-// is about, as one of two always does, a text with all words is of another class. A
-// sentence has words that a text may lack. A text without any weighty word comes after all
-// others.
-const coverageShare = 0.6 // of a score, that depends on how much of the query a document has
+// coverageShare is the share of a score that depends on how much of the query a document has.
+// Somebody who types keywords wants texts with all of them: a text with half of them must not
+// rank above a text with all of them because it is shorter. If one word decides what the query
+// is about (of two words, one always does), the class of a text says that already. A text may
+// lack some words of a sentence. A text without any weighty word comes after all others.
+const coverageShare = 0.6
 
 // covered returns the factor for how much of the query a document has.
 func covered(p *words.ResolvedQuery, mask, partial uint64, v verdict) float32 {

@@ -55,8 +55,8 @@ func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
 func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 
-// HasLoosely reports whether the hit has a missing word in a similar spelling, or as the name of an
-// argument, as Tier says.
+// HasLoosely reports whether the hit has a missing word in a similar spelling or as the name of an
+// argument; Tier says which.
 func (h *Hit) HasLoosely(e *words.Expr) bool { return e.Matches(h.loosely) }
 
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
@@ -187,8 +187,8 @@ func (r *Result) RecordsRead() (n int) {
 // IsOpen reports whether the query is an open question.
 func (r *Result) IsOpen() bool { return r.s.plan.IsOpen }
 
-// HitsOf returns the numbers of hits of a session by their levels, the worst first. The session is
-// given by the place of its summary.
+// HitsOf returns how many hits of each level a session has, the worst level first. file is the place of
+// its summary.
 func (r *Result) HitsOf(file int) [LevelWhole]int {
 	return [LevelWhole]int(r.s.files[file].hits[LevelWeak:])
 }

@@ -9,18 +9,18 @@ import (
 
 // A Place says where a hit stands among those of several searches for one query.
 type Place struct {
-	Class uint16     `json:"class,omitempty"` // compared first
+	Class uint16     `json:"class,omitempty"` // it is compared first
 	Level Level      `json:"level"`
-	Ahead bool       `json:"ahead,omitempty"` // it is listed whatever its level: it stands before others that are
+	Ahead bool       `json:"ahead,omitempty"` // it is listed whatever its level, because it stands before listed hits
 	Score float32    `json:"score"`           // before it is rounded
-	Text  float32    `json:"text,omitempty"`  // the factors of it that do not depend on how rare words are
-	Gains [4]float32 `json:"gains,omitempty"` // and those that grow with the share of the query's weight, but for 1
-	Words uint64     `json:"words,omitempty"` // that it has, a bit for each
-	Parts uint64     `json:"parts,omitempty"` // those of which it has only parts
+	Text  float32    `json:"text,omitempty"`  // the factors of Score that do not depend on how rare words are
+	Gains [4]float32 `json:"gains,omitempty"` // the other factors, less 1, for a hit with the whole weight of the query
+	Words uint64     `json:"words,omitempty"` // the words that it has, a bit for each
+	Parts uint64     `json:"parts,omitempty"` // the words of which it has only parts
 	Time  time.Time  `json:"time,omitzero"`   // of the newest entry of its file
 	Ways  uint64     `json:"ways,omitempty"`  // how it has the weightiest words: three bits for each, as words.Way
-	Risen bool       `json:"risen,omitempty"` // it stands before others for more than its words: it is the last word, or a reply with the class of its prompt
-	Copy  uint64     `json:"copy,omitempty"`  // as of session.Entry.Copy, for its part: equal for copies; 0: not known
+	Risen bool       `json:"risen,omitempty"` // not only its words put it there: it is the last word, or a reply with the class of its prompt
+	Copy  uint64     `json:"copy,omitempty"`  // equal for copies of the part, as session.Entry.Copy is for entries; 0: not known
 }
 
 const mostWays = 21 // words whose ways fit into Place.Ways
@@ -51,7 +51,7 @@ func (r *Result) Place(c *Candidate) Place {
 			p.Text /= factor
 			p.Gains[i] = (factor - 1) / share
 		}
-		if !hasPairs(r.s.plan) { // where others know more words of the query, this one is as close to itself as can be
+		if !hasPairs(r.s.plan) { // other indexes may know more words; a single word counts as close
 			p.Gains[0] = closenessGain
 		}
 	}
@@ -61,8 +61,8 @@ func (r *Result) Place(c *Candidate) Place {
 // Rarity returns how rare the words of the query are in the index.
 func (r *Result) Rarity() *words.Rarity { return r.s.plan.Rarity(r.s.newest) }
 
-// worthOf returns which share of a query's weight the words of a document have, and how much these
-// are worth.
+// worthOf returns the share of the words of a document in the weight of the query, and what these words
+// add to the score.
 func worthOf(plan *words.ResolvedQuery, mask, partial uint64, v verdict) (share, worth float32) {
 	sum := 0.0
 	for _, w := range plan.Words {
@@ -76,8 +76,8 @@ func worthOf(plan *words.ResolvedQuery, mask, partial uint64, v verdict) (share,
 	return share, float32(sum) * covered(plan, mask, partial, v)
 }
 
-// Rescale returns a function that gives places the scores that they have if words are as rare as a
-// plan says: scores of several indexes can be compared only then.
+// Rescale returns a function that computes the classes and scores of places again, with words as rare as
+// a plan says. Places of several indexes can be compared only after that.
 func Rescale(plan *words.ResolvedQuery, allWords bool) func(*Place) {
 	eval, pairs := newEvaluator(plan, allWords), hasPairs(plan)
 	return func(p *Place) {
@@ -99,7 +99,7 @@ func Rescale(plan *words.ResolvedQuery, allWords bool) func(*Place) {
 	}
 }
 
-// waysIn returns the ways of the words that have places in a class of the plan.
+// waysIn returns the class bits of the words whose ways are in the classes of the plan.
 func (p *Place) waysIn(plan *words.ResolvedQuery) (class uint16) {
 	for i, w := range plan.Words[:min(len(plan.Words), mostWays)] {
 		if way := uint16(p.Ways >> (3 * i) & 7); w.Place >= 0 && way != words.WayMissing {

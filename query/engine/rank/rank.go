@@ -195,8 +195,8 @@ type search struct {
 	showing     sync.Mutex // of eval, once hits are shown
 	counts      Counts
 	least       Level    // level of the hits that are listed; see countAll
-	pool        Level    // of those that are ranked with them, of which folding leaves some
-	floor       standing // hits of the pool that stand as high are listed
+	pool        Level    // level of the hits that are ranked with them, and folded unless they reach floor
+	floor       standing // hits of the pool with at least this standing are listed
 	wordless    bool     // documents without any word or id of the query may be hits
 	keepAll     bool     // keep all candidates, not only the best of each session
 	enough      int      // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
@@ -236,7 +236,7 @@ func (s *search) secondStage() error {
 		return nil
 	}
 	s.pool = s.least
-	if s.least > LevelNamed && !s.plan.HasKey { // else these stand first by their class
+	if s.least > LevelNamed && !s.plan.HasKey { // with a key, the class puts listed hits first
 		s.pool = LevelNamed
 	}
 	var top []*Candidate
@@ -250,7 +250,7 @@ func (s *search) secondStage() error {
 	return nil
 }
 
-// unfold lists what stands before the last hit of those that are listed in any case.
+// unfold lists the hits of the pool that stand before the last hit that is listed anyway.
 func (s *search) unfold() {
 	s.floor = math.MaxUint64
 	for c := range s.from(s.least) {

@@ -39,14 +39,14 @@ func (d *dictionary) idf(df int) float64 {
 	return math.Log(1 + (max(0, d.documents-float64(df))+0.5)/(float64(df)+0.5))
 }
 
-// df returns the number of live documents that contain a term, but for those that have it only in
+// df returns the number of live documents that contain a term, without documents that have it only in
 // names of arguments.
 func (d *dictionary) df(t string) (int, error) {
 	df, _, err := d.frequency(t)
 	return df, err
 }
 
-// frequency returns df, and the number of the other live documents with the term.
+// frequency returns df, and the number of live documents that have the term only in names of arguments.
 func (d *dictionary) frequency(t string) (df, names int, err error) {
 	if d.shared != nil {
 		if df, names = d.shared.Terms[t], d.shared.Terms[inNames(t)]; df > 0 {

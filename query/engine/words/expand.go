@@ -95,8 +95,8 @@ func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 	return e.list, nil
 }
 
-// looseTier returns the tightest tier in which no document has the word, because others have it
-// more tightly: similar spellings of a word that occurs, and names of arguments.
+// looseTier returns the tightest tier that does not count as having the word, because some document has
+// it in a tighter way: TierFuzzy if the word itself occurs, or TierName.
 func (w *ResolvedWord) looseTier() uint8 {
 	for _, x := range w.Terms {
 		switch {
@@ -110,8 +110,8 @@ func (w *ResolvedWord) looseTier() uint8 {
 	return TierName + 1
 }
 
-// A Way says how a document has a word, tighter ways first: of documents with the same words,
-// those that have the weightiest one in a tighter way come first.
+// A Way says how a document has a word; tighter ways are lower. If documents have the same words, those
+// with the weightiest word in a tighter way come first.
 type Way = uint16
 
 // The ways.

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// endings are those of a verb and its nouns, and of British and American spellings, that a word may
-// exchange: duplicate, duplication; colour, color.
+// endings lists groups of endings that a word may exchange: those of a verb and its nouns (duplicate,
+// duplication), and of British and American spellings (colour, color).
 var endings = [][]string{
 	{"ate", "ation", "ator"}, {"ify", "ification", "ifier"}, {"ize", "ise", "ization", "isation"}, {"yze", "yse", "ysis"},
 	{"ide", "ision"}, {"our", "or"}, {"tre", "ter"}, {"ogue", "og"}, {"ence", "ense"}, {"all", "allation"}, {"oy", "oyment"}, {"age", "agement"}, {"ect", "ection", "ector"},
 }
 
-// shortestStem is that of words whose endings are exchanged.
+// shortestStem is the length of the shortest stem whose endings are exchanged.
 const shortestStem = 3
 
-// derived returns what a base form becomes with other endings.
+// derived returns the words that a base form becomes with other endings of its group.
 func derived(base string) (list []string) {
 	for _, group := range endings {
 		for _, ending := range group {
@@ -34,7 +34,7 @@ func derived(base string) (list []string) {
 }
 
 // Forms returns other English forms that a word may have: plurals, -ing, -ed, nouns of a verb. Most of
-// them are no words; the dictionary of the index decides which exist.
+// them are not words; the dictionary of the index decides which exist.
 func Forms(word string) []string {
 	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || 'z' < r }) {
 		return nil

@@ -26,7 +26,7 @@ type ResolvedQuery struct {
 	InformativeMask uint64          // words that say something about what is wanted and occur in the index
 	SlightMask      uint64          // words that say little: a hit without them lacks nothing
 	IsSentence      bool            // some words are function words or cues, and others say something
-	HasKey          bool            // one informative word has about half of the weight of all: other texts are hardly about the same
+	HasKey          bool            // one informative word has about half of the weight of all: texts without it are hardly about the same
 	IsOpen          bool            // a sentence that says more than a text with its answer needs to have
 	WantsLatest     bool            // the query asks for the latest of several hits
 	WantsUser       bool            // the query asks for what the person said
@@ -46,7 +46,7 @@ type ResolvedWord struct {
 	Terms    []Expansion // the tightest matches first
 	ByName   uint64      // for a compound: the bit of documents that have it only in names of arguments; 0: they have some parts
 	Loosely  uint8       // a document with this tier or a looser one lacks the word, because others have it
-	Place    int         // of its way in a class: the bits to its right; -1: it has none
+	Place    int         // how far its way is shifted in a class; -1: its way is not in the class
 	Emphasis float64     // 1, or less for a word that says little about what is wanted
 	Weight   float64     // its idf times its emphasis; 0 when no document has it or it is only negated
 
@@ -96,7 +96,7 @@ func (p *Word) TermsOf(part int) []string {
 }
 
 // PartsAlone reports whether a document with all parts may lack the word itself: it has
-// get, user and name, but not getUserName. One with the halves of a word that was split does.
+// get, user and name, but not getUserName. A document with the halves of a split word does lack it.
 func (p *ResolvedWord) PartsAlone() bool { return p.Split || p.Verify && !p.Cut && !p.Strict() }
 
 func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
@@ -107,7 +107,7 @@ func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) 
 	return seg.PostingsAt(at)
 }
 
-// MarkNamed adds the documents that have a term only in names of arguments to a set.
+// MarkNamed adds to a set the documents that have a term only in names of arguments.
 func (p *ResolvedQuery) MarkNamed(number int, seg *segment.Segment, term string, into docset.Set) error {
 	at, err := p.dictionary.namedAt(number, seg, term)
 	if err != nil || at == 0 {

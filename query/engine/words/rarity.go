@@ -8,8 +8,8 @@ import (
 // Rarity says how rare the words of a query are in an index.
 type Rarity struct {
 	Documents float64   `json:"documents"`
-	With      []float64 `json:"with"`            // about as many documents have each word of the query
-	Newest    time.Time `json:"newest,omitzero"` // entry of the index
+	With      []float64 `json:"with"`            // about how many documents have each word of the query
+	Newest    time.Time `json:"newest,omitzero"` // the time of the newest entry
 }
 
 // Rarity returns how rare the words of the query are in its index.
@@ -23,7 +23,7 @@ func (p *ResolvedQuery) Rarity(newest time.Time) *Rarity {
 	return r
 }
 
-// Add adds another index.
+// Add adds the documents of another index.
 func (r *Rarity) Add(o *Rarity) {
 	const most = 1 << 40
 	r.Documents += min(max(o.Documents, 0), most)

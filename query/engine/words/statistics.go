@@ -15,8 +15,8 @@ import (
 	"pigrep/query/engine/syntax"
 )
 
-// Statistics are what Resolve needs to know of an index. With the sum of several indexes, the words
-// of a query have the same terms and weights in an excerpt as in all of them.
+// Statistics are what Resolve needs to know of an index. With the statistics of a whole archive, the words
+// of a query have the same terms and weights in an excerpt of the archive as in all of it.
 type Statistics struct {
 	Documents int
 	Tokens    int

@@ -160,13 +160,13 @@ func (p *ResolvedQuery) weigh() {
 	p.place()
 }
 
-const wayBits = 3 // of a class, for each of the weightiest words
+const wayBits = 3 // bits of a class for the way of each placed word
 
 // MostPlaced is how many words have a place in a class.
 const MostPlaced = 4
 
 // place gives the weightiest words their places in a class, if one word decides what the query is
-// about. What answers a sentence seldom has its words in the form that they have there.
+// about. A sentence has no places: its answer seldom has the words in the same form.
 func (p *ResolvedQuery) place() {
 	var list []*ResolvedWord
 	for _, w := range p.Words {
