@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -56,7 +57,8 @@ type Part struct {
 	commands, paths []string // of calls, shells and summaries
 	session         *session.Summary
 
-	text *text
+	text     *text
+	nameless *text // without the names of arguments, which are the loosest way to have a word
 }
 
 // Read decodes session files.
@@ -105,7 +107,7 @@ func (c *Corpus) read(path string) error {
 func newPart(path string, e *session.Entry, i int) *Part {
 	from := &e.Parts[i]
 	p := &Part{
-		Place: Place{path, e.Offset, i}, Entry: strings.Clone(e.ID), Kind: from.Kind, Text: string(from.Text), text: newText(string(from.Text)),
+		Place: Place{path, e.Offset, i}, Entry: strings.Clone(e.ID), Kind: from.Kind, Text: string(from.Text), text: newText(string(from.Text)), nameless: newText(nameless(from)),
 		tool: strings.Clone(from.Tool), role: strings.Clone(e.Role), model: strings.Trim(e.Provider+"/"+e.Model, "/"),
 		failed: e.IsError, images: len(e.Images) > 0,
 	}
@@ -128,6 +130,15 @@ func newPart(path string, e *session.Entry, i int) *Part {
 		}
 	}
 	return p
+}
+
+// nameless returns the text of a part with spaces in place of the names of arguments.
+func nameless(p *session.Part) string {
+	text := bytes.Clone(p.Text)
+	for _, at := range p.Names {
+		copy(text[at[0]:at[1]], bytes.Repeat([]byte{' '}, at[1]-at[0]))
+	}
+	return string(text)
 }
 
 // A Hit is a hit of an answer: the part that is shown, and the files with copies that are hits

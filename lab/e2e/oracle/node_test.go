@@ -133,25 +133,34 @@ func (n *Node) asks(positive bool) bool {
 	return len(n.Items) == 0 && positive || slices.ContainsFunc(n.Items, func(item *Node) bool { return item.asks(positive) })
 }
 
-// word says whether a part has a word or phrase.
+// word says whether a part has a word or phrase. One that has a word only as the name of an argument may be
+// a hit: that is so if no other has it otherwise.
 func (n *Node) word(p *Part) Verdict {
+	v := n.wordIn(p.text)
+	if n.Op == Phrase || v == Not {
+		return v
+	}
+	return min(v, max(May, n.wordIn(p.nameless)))
+}
+
+func (n *Node) wordIn(t *text) Verdict {
 	switch n.Op {
 	case Phrase:
-		v := p.text.phrase(n.Text)
+		v := t.phrase(n.Text)
 		if v == Not && isPlain(n.Text) { // a quoted word may be looked up only
-			v = min(May, p.text.word(n.Text))
+			v = min(May, t.word(n.Text))
 		}
 		return v
 	case Prefix:
-		return p.text.begins(n.Text)
+		return t.begins(n.Text)
 	case Fuzzy:
-		return p.text.near(n.Text, 1)
+		return t.near(n.Text, 1)
 	}
 	if isPlain(n.Text) {
-		return p.text.word(n.Text)
+		return t.word(n.Text)
 	}
-	v := p.text.phrase(n.Text)
-	if v == Not && strings.Contains(squeeze(p.text.folded), squeeze(fold(n.Text))) {
+	v := t.phrase(n.Text)
+	if v == Not && strings.Contains(squeeze(t.folded), squeeze(fold(n.Text))) {
 		return May // another spelling
 	}
 	return v

@@ -79,7 +79,7 @@ const (
 
 var spots = []spot{
 	{row: "`-o FILE`", pattern: `work/(out|report|all)\.\w+`, users: true, force: true, linked: true},
-	{row: "`--svg FILE`", pattern: `work/\w+\.svg`, users: true, linked: true},
+	{row: "`--svg FILE`", pattern: `work/\w+\.svg`, users: true, never: true},
 	{row: "`NAME-sessions/`", pattern: sessionsDir, force: true},
 	{row: "`TITLE-ID.md`", pattern: `work/login-timeouts-0195aaaa\.\w+`, never: true},
 	{row: "`pigrep-SESSION.html`", pattern: `tmp/pigrep-0195aaaa\.html`},
