@@ -66,7 +66,7 @@ type spot struct {
 	users   bool   // the user named it
 	force   bool   // a file is left alone without --force
 	linked  bool   // the targets of links are written
-	never   bool   // a file is left alone
+	never   bool   // a file that is not ours is left alone
 }
 
 // The places that are directories.
@@ -79,7 +79,7 @@ const (
 
 var spots = []spot{
 	{row: "`-o FILE`", pattern: `work/(out|report|all)\.\w+`, users: true, force: true, linked: true},
-	{row: "`--svg FILE`", pattern: `work/\w+\.svg`, users: true, never: true},
+	{row: "`--svg FILE`", pattern: `work/\w+\.svg`, users: true, linked: true, never: true},
 	{row: "`NAME-sessions/`", pattern: sessionsDir, force: true},
 	{row: "`TITLE-ID.md`", pattern: `work/login-timeouts-0195aaaa\.\w+`, never: true},
 	{row: "`pigrep-SESSION.html`", pattern: `tmp/pigrep-0195aaaa\.html`},
@@ -307,7 +307,7 @@ var things = []thing{
 	{"link", func(g *ground, path string) error {
 		target := g.outside(path)
 		return errors.Join(os.WriteFile(target, []byte("# precious\n"), 0o640), os.Symlink(target, path))
-	}, func(s *spot, force bool) bool { return s.linked && (force || !s.force) }},
+	}, func(s *spot, force bool) bool { return s.linked && !s.never && (force || !s.force) }},
 	{"pipe", func(_ *ground, path string) error { return syscall.Mkfifo(path, 0o640) }, never},
 	{"dangling link", func(g *ground, path string) error { return os.Symlink(g.outside(path), path) },
 		func(s *spot, _ bool) bool { return s.linked }},
