@@ -40,8 +40,11 @@ func (f *agentFile) put(v members) {
 	f.text.Write(append(data, '\n'))
 }
 
+// stampStep is the time between two entries. The result of a call is the entry after the call.
+const stampStep = 3 * time.Second
+
 func (f *agentFile) stamp() string {
-	*f.now = f.now.Add(3 * time.Second)
+	*f.now = f.now.Add(stampStep)
 	return f.now.Format("2006-01-02T15:04:05.000Z")
 }
 

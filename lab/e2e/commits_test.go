@@ -58,9 +58,8 @@ func (b *committer) sessions(dir string, n, calls int) {
 			for _, l := range lines {
 				now = append(now, authored{Text: l})
 			}
-			from := b.now
 			w.write(name, nil, now)
-			b.calls = append(b.calls, wroteFile{f.id, name, lines, from.Add(3 * time.Second)})
+			b.calls = append(b.calls, wroteFile{f.id, name, lines, b.now.Add(-stampStep)}) // some agents say something in an entry before the call
 		}
 		w.end()
 	}
