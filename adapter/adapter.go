@@ -223,7 +223,7 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("only its first %s lines are indexed: it has more entries than an index takes of a file", human.Number(e.Lines))
+	return fmt.Sprintf("only its first %s lines are indexed: it has more entries than an index takes from a file", human.Number(e.Lines))
 }
 
 // LimitsOf returns the limits with which an adapter reads.

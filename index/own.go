@@ -106,8 +106,7 @@ func marked(root *os.Root) (bool, error) {
 	return false, fmt.Errorf("%s %w", root.Name(), ErrForeign)
 }
 
-// isBeingMade reports whether a process holds the lock of a directory that has nothing but what pigrep
-// makes.
+// isBeingMade reports whether a process holds the lock of a directory that has only files of pigrep.
 func isBeingMade(root *os.Root) (bool, error) {
 	pid, err := WriterPID(root.Name())
 	if pid == 0 || err != nil {

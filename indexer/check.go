@@ -91,7 +91,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 			if fit, err := facts.BareFit(s.File); err != nil {
 				r.add(s.Path, "its facts cannot be read: %v", err)
 			} else if !fit {
-				r.add(s.Path, "the list of its entries without documents is not what its facts say")
+				r.add(s.Path, "the list of its entries without documents does not match its facts")
 			}
 			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}

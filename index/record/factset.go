@@ -126,7 +126,7 @@ func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 	}
 	has := func(kind FactKind) bool { return r(kind) && slices.Contains(s.kinds, kind) }
 	if has(CallFacts) && has(DetailFacts) && p.Calls.Len != p.Details.Len {
-		return format.Damaged("session facts: the details are of others")
+		return format.Damaged("session facts: the details belong to other facts")
 	}
 	return nil
 }

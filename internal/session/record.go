@@ -31,8 +31,8 @@ type Stat struct {
 	Inode uint64
 }
 
-// Extent is which text of a file was read, and from what. Damaged, LeftOut and Spoilt exclude each
-// other.
+// Extent says which text of a file was read, and from which kind of file. At most one of Damaged,
+// LeftOut and Spoilt is set.
 type Extent struct {
 	Length    int64 // of the text: Size, unless the file is compressed
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
@@ -40,11 +40,11 @@ type Extent struct {
 	Damaged   bool  // the compressed file was damaged: text after Length is missing
 	Kept      bool  // the file was gone, and this is a copy of it: see package keep
 	LeftOut   bool  // text after Length was left out: it is longer than max-session
-	Spoilt    bool  // the file was damaged since, and its text up to Length is that of before
+	Spoilt    bool  // the file was damaged later; the text up to Length is the text before the damage
 	Full      bool  // text after the checkpoint was left out: the file has more entries or lines than an index takes
 }
 
-// Lengths are what tells whether other limits on the length of a line leave out other lines.
+// Lengths tell whether another limit on the length of a line would leave out other lines.
 type Lengths struct {
 	LongestLine  int64 // bytes of the longest line that was read
 	ShortestLeft int64 // bytes of the shortest complete line that was left out as too long; 0 if there is none

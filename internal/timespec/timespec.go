@@ -71,7 +71,7 @@ func ParseDays(s string, now time.Time) (time.Time, error) {
 		case word == "m":
 			return time.Time{}, fmt.Errorf("%q may mean minutes or months; months are mo, as in 6mo", s)
 		case ok && u < day, word == "ms", word == "us", word == "ns":
-			return time.Time{}, fmt.Errorf("%q is not counted in days or longer", s)
+			return time.Time{}, fmt.Errorf("%q has a unit shorter than a day", s)
 		}
 	}
 	if span.Start.After(day.add(now, -1)) {

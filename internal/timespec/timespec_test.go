@@ -220,8 +220,8 @@ func TestParseDays(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"6m": "minutes or months", "6M": "minutes or months", "6 m": "minutes or months", "6m ago": "minutes or months", "last 6m": "minutes or months",
-		"36h": "counted in days or longer", "0s": "counted in days or longer", "90 minutes": "counted in days or longer", "2000h": "counted in days or longer", "40000min": "counted in days or longer",
-		"last hour": "counted in days or longer", "half an hour ago": "counted in days or longer", "3d12h": "counted in days or longer", "100000000ms": "counted in days or longer",
+		"36h": "a unit shorter than a day", "0s": "a unit shorter than a day", "90 minutes": "a unit shorter than a day", "2000h": "a unit shorter than a day", "40000min": "a unit shorter than a day",
+		"last hour": "a unit shorter than a day", "half an hour ago": "a unit shorter than a day", "3d12h": "a unit shorter than a day", "100000000ms": "a unit shorter than a day",
 		"tomorrow": "at least a day ago", "now": "at least a day ago", "today": "at least a day ago", "0d": "at least a day ago", "0y": "at least a day ago", "2027-01-01": "at least a day ago", "in 3 days": "at least a day ago",
 		"2026-03-20": "at least a day ago", "9999": "at least a day ago",
 		"": "cannot read", "soon": "cannot read", "-5d": "cannot read",

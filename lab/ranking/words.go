@@ -23,8 +23,8 @@ import (
 	"pigrep/query/search"
 )
 
-// The plainest question is a word that stands in one entry: that entry must come first. The
-// words are chosen at random, always the same ones of the same files.
+// This file measures the plainest questions: a word that stands in one entry, which must come
+// first. The words are chosen at random, always the same words for the same files.
 
 // OpenAll opens the sessions of all agents below the root of the repository and the directory
 // fixtures, which may be "". Its index goes to the directory work.
@@ -72,13 +72,13 @@ type Rate struct {
 	onPage             bool     // only the first page is wanted
 }
 
-// only is a document with the words that no other one has.
+// only is a document with the words that no other document has.
 type only struct {
 	*stories.Doc
 	words []string
 }
 
-// only returns the documents that have a plain word which no other one has, in the order of
+// only returns the documents with a plain word that no other document has, in the order of
 // the files.
 func (l *Library) only() (list []only) {
 	for i := range l.Corpus.Docs {
@@ -188,8 +188,8 @@ func (l *Library) ask(rate *Rate, text string, want *stories.Doc) error {
 	return nil
 }
 
-// Pairs asks for names of arguments beside other words, and returns how many hits that have such
-// a word only as a name stand above one that has it in its text, and of how many.
+// Pairs asks for a name of an argument together with another word. It returns how many hits with
+// the name only as a name stand above a hit with it in its text, and how often it asked.
 func (l *Library) Pairs() (above, asked int, err error) {
 	defer must.Catch(&err)
 	r := rand.New(rand.NewPCG(20, 28))

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// Secret is one that every rule set knows, and Core what nothing that leaves a machine has of it.
+// Secret is a secret that every set of rules knows. Nothing that leaves a machine may contain Core.
 const (
 	Secret = "ghp_" + Core
 	Core   = "0q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K"
 )
 
 // Planted returns session files of every agent in the repository, by the directory of the agent
-// below HOME and a name. Each has the first line of a session and one more, and in one of the
-// strings of these, or in the name of a member, is Secret. Of places that are alike one is taken.
+// below HOME and a name. Each has the first line of a session and another line. Secret is in one
+// string of these lines, or in the name of a member. Only one of several similar places is used.
 func Planted(t testing.TB) map[string]string {
 	t.Helper()
 	dirs := map[string]string{
@@ -55,7 +55,7 @@ func Planted(t testing.TB) map[string]string {
 	return files
 }
 
-// plant puts the secret into one string of a value after the other, and tells so.
+// plant puts the secret into one string of a value after the other, and calls told for each.
 func plant(v any, place string, seen map[string]bool, told func()) {
 	once := func(place string, change func()) {
 		if !seen[place] {

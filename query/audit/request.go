@@ -53,7 +53,7 @@ type Request struct {
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
 
-	search.Among // with Together, a table has all rows, and what joining it with others takes
+	search.Among // with Together, a table has all rows, and the data for joining it with others
 }
 
 // Picks returns the search that finds the calls which the text picks.

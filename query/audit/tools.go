@@ -45,9 +45,9 @@ type ToolTable struct {
 	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Together
 }
 
-// A ToolPart is what merging a row takes.
+// A ToolPart has the data for merging a row.
 type ToolPart struct {
-	Durations [][2]int32 `json:",omitempty" wire:"signed"` // each that is known, ascending, with the number of calls
+	Durations [][2]int32 `json:",omitempty" wire:"signed"` // the known durations, ascending, each with its number of calls
 	Answered  int        // calls that ran and have a result
 	Asked     int        // calls that ask the person
 }

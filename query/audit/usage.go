@@ -80,7 +80,7 @@ type UsageTable struct {
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Covered
 
-	Parts [][4]float64 `json:",omitempty"` // with Request.Together: the costs of the rows, of the total and of the sources, before they are rounded
+	Parts [][4]float64 `json:",omitempty"` // with Request.Together: the unrounded costs of the rows, of the total and of the sources
 }
 
 // SourceRow is the use of tokens by one sort of entries.

@@ -107,7 +107,7 @@ func (x *attribution) open() []int {
 	return x.linesWhere(func(f *found) bool { return f.by == nil })
 }
 
-// linesWhere returns the numbers of the lines that could tell their origin, as far as that passes.
+// linesWhere returns the numbers of the lines that could tell their origin and that passes accepts.
 func (x *attribution) linesWhere(passes func(*found) bool) (list []int) {
 	for i := range x.lines {
 		if x.tell[i] && passes(&x.found[i]) {
@@ -188,8 +188,8 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 // enoughWith is how many of the candidates that have a line are read, as far as there are.
 const enoughWith = 2
 
-// cover returns candidates that have most lists, from the latest sessions on, until each list is in
-// enough of them.
+// cover chooses candidates until each list is in enough of them: those with most lists first, and the
+// latest sessions before others.
 func (x *attribution) cover(list []candidate) map[place][]string {
 	chosen := make(map[place][]string)
 	list = slices.DeleteFunc(list, func(p candidate) bool { return x.files[p.file] == nil })
@@ -216,8 +216,8 @@ func (x *attribution) cover(list []candidate) map[place][]string {
 	return chosen
 }
 
-// take finds the lines in the histories: first of the file, then of the same file in other
-// checkouts, of other files with its name, and of others.
+// take finds the lines in the histories: first in the history of the file, then of the same file in
+// other checkouts, of other files with its name, and of all others.
 func (x *attribution) take(r *replay) {
 	x.swaps, x.same = r.swaps, nil
 	var list []*history

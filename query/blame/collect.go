@@ -90,7 +90,7 @@ type candidate struct {
 }
 
 // candidates returns the entries that have a part of a kind with all terms of one of the lists, 64 at
-// most. A list that more than most documents have counts as one that none has; over says that there is one.
+// most. A list that more than most documents have finds nothing; over says that there is such a list.
 func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (found []candidate, over bool, err error) {
 	segments := c.reader.Segments()
 	docs := make([][]*roaring.Bitmap, len(segments)) // by list
@@ -200,7 +200,7 @@ func (c *collector) open() (err error) {
 	return nil
 }
 
-// readAll reads calls: those whose bytes have one of the names that are given for them, if any are.
+// readAll reads calls. If names are given for a call, it is read only if its bytes have one of them.
 func (c *collector) readAll(list map[place][]string) error {
 	if len(list) == 0 {
 		return nil
@@ -280,7 +280,7 @@ func (c *collector) outcomes(file uint32) (all map[int64]map[int]outcome, looks 
 	return all, looks, nil
 }
 
-// readSession reads calls of a session, which have these names.
+// readSession reads the calls of a session at these offsets, for these names.
 func (c *collector) readSession(s *session.Summary, offsets []int64, names map[place][]string) error {
 	made, looks, err := c.outcomes(s.File)
 	if err != nil {
@@ -344,8 +344,8 @@ func (c *collector) readSession(s *session.Summary, offsets []int64, names map[p
 	return nil
 }
 
-// collect keeps changes, each once: of an entry that was read for another name, it keeps only what
-// that name could not tell.
+// collect keeps each change once. If an entry was already read for another name, it keeps only the
+// changes that were not found then.
 func (c *collector) collect(p place, list []*change, _ []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -510,8 +510,8 @@ func (c *collector) ordered() []*change {
 	return slices.DeleteFunc(slices.Clone(c.changes), repeated(func(x *change) (*origin, string) { return x.by, x.path }))
 }
 
-// repeated returns a function that reports whether an element, which has an origin and a path, is a copy
-// of an earlier one in another session, or elsewhere in the same one.
+// repeated returns a function that reports whether an element is a copy of an earlier one, in any
+// session. of returns the origin and the path of an element.
 func repeated[T any](of func(T) (*origin, string)) func(T) bool {
 	type identity struct {
 		copy uint64

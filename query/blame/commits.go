@@ -150,7 +150,7 @@ func (r *CommitResponse) unread() []string {
 	if len(r.Unread) > len(names) {
 		more = ", …"
 	}
-	return []string{fmt.Sprintf("not compared with all sessions: %s, which may be by a session: %s%s", human.Plural(len(r.Unread), "commit", "commits"), strings.Join(names, ", "), more)}
+	return []string{fmt.Sprintf("%s could not be compared in full, and may be by a session: %s%s", human.Plural(len(r.Unread), "commit", "commits"), strings.Join(names, ", "), more)}
 }
 
 // mostNamed is how many commits a warning names.
@@ -163,14 +163,14 @@ type committed struct {
 	changed map[string]*changed // by the name of the file
 }
 
-// changed is what commits and calls changed in the files with a name.
+// changed is what commits and calls changed in files with the same name.
 type changed struct {
-	lines map[string]int // that commits added, numbered, by their keys
+	lines map[string]int // the numbers of the lines that commits added, by key
 	times []time.Time    // of the commits
 	wrote []written
 }
 
-// written is lines of commits that a call wrote.
+// written says which lines of commits a call wrote.
 type written struct {
 	by    *origin
 	path  string
@@ -191,7 +191,7 @@ func (x *committed) byHash(hash string) (*origin, error) {
 	return nil, nil
 }
 
-// mostResults is how many results with the terms are read.
+// mostResults is how many results with the terms are read at most.
 const mostResults = 4000
 
 // printed returns the first call whose result matches; over says that too many results have the terms.

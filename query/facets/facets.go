@@ -32,12 +32,12 @@ type Response struct {
 
 	// With Request.Together:
 	Tally  *search.Tally `json:",omitempty"` // of the search, if there is a text
-	Whole  *Counted      `json:",omitempty"` // the same of the hits that lack nothing alone, if a list has others too
+	Whole  *Counted      `json:",omitempty"` // the same for the hits that lack nothing, if a list has other hits too
 	Held   []search.Held `json:",omitempty"`
 	Agents []string      `json:",omitempty"` // of the index
 }
 
-// Counted are some hits, counted by what they are.
+// Counted says how many hits there are, and how they are distributed.
 type Counted struct {
 	Hits   int
 	Fields []Field // in the order of the table of fields
@@ -172,7 +172,7 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 // counter counts the hits of all segments.
 type counter struct {
 	own       string // of filter.HostOf
-	all       bool   // fields with one value too: other indexes may have others
+	all       bool   // count fields with a single value too: other indexes may have other values
 	ctx       context.Context
 	reader    *index.Reader
 	zone      *time.Location

@@ -192,7 +192,7 @@ func Values(lists [][]sessions.Facet) []sessions.Facet {
 	return all.list
 }
 
-// Fix joins the sessions in which an error occurred, the copies of each as one.
+// Fix joins lists of sessions with an error. Copies of a session are listed once.
 func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 	m := &fix.Response{
 		Text: list[0].Text, TotalIsExact: true, About: about(list, func(r *fix.Response) *search.About { return &r.About }),
@@ -222,7 +222,7 @@ func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 	return m
 }
 
-// Similar joins the sessions that are like one, of which a copy may be in several indexes.
+// Similar joins lists of sessions that are like a session. Copies of a session are listed once.
 func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
 	m := &similar.Response{TotalIsExact: true, About: about(list, func(r *similar.Response) *search.About { return &r.About })}
 	seen := make(map[string]string) // the host of each session

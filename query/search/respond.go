@@ -241,14 +241,14 @@ func (s *responder) each(list []*rank.Candidate) iter.Seq2[*Hit, error] {
 	}
 }
 
-// isAnsweredBy reports whether a hit is what stands below this one as its answer.
+// isAnsweredBy reports whether a hit is the reply that is shown below this hit.
 func (h *Hit) isAnsweredBy(reply Hit) bool {
 	return h.Answered != nil && h.SessionPath == reply.SessionPath && h.Answered.Offset == reply.Offset
 }
 
-// distinct reads the hits of a session that are shown: of those that say the same the
-// first, and in place of the others the next ones. A reply that stands below its prompt says
-// the same.
+// distinct reads the hits of a session that are shown. It keeps the first of several hits that
+// say the same, and takes the next hits instead of the others. A reply that is shown below its
+// prompt says the same as the prompt.
 func (s *responder) distinct(x *rank.Session) (hits []Hit, err error) {
 	most := s.req.Options().PerSession
 	if most >= All {

@@ -74,8 +74,8 @@ type Response struct {
 	TotalIn      int          // sessions with such hits
 	TotalAny     int          // all hits, copies counted once
 	Similar      int          // of the looser hits: those that have a word only in a similar spelling
-	Named        int          // and those that have it only as the name of an argument
-	Folded       int          // of the looser hits: those that are left out, behind the last hit with every word
+	Named        int          // of the looser hits: those that have a word only as the name of an argument
+	Folded       int          // of the looser hits: those that are not listed, behind the last hit with every word
 	Searches     int          // hits that NoSearches left out, if all others fit into the limit
 	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited

@@ -70,7 +70,7 @@ func NewLineage(all Source) *Lineage {
 	return l
 }
 
-// Head returns the file where the session of file i goes on: i for most.
+// Head returns the file where the session of file i goes on: for most files, i itself.
 func (l *Lineage) Head(i int) int {
 	if i < 0 {
 		return i
@@ -389,8 +389,8 @@ func Shared(fork *session.Record, parent []uint32) (shared int) {
 	return shared
 }
 
-// History returns the records of the files with the history of a session: the oldest first, and its
-// own last. missing is the session that the history begins in, if that is not indexed or its file
+// History returns the records of the files with the history of a session, the oldest first and its own
+// last. missing is the session in which the history begins, if that session is not indexed or its file
 // is gone.
 func History(r *index.Reader, src entry.Source, own *session.Record) (files []*session.Record, missing string, err error) {
 	seen := make(map[string]bool)

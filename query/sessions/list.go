@@ -75,7 +75,7 @@ type Response struct {
 
 	// With Request.Together:
 	Found *search.Response `json:",omitempty"` // with a text: the search whose sessions these are
-	Held  []uint64         `json:",omitempty"` // without: the sessions before the limit, as of session.Summary.Identity; 0 for one without an id
+	Held  []uint64         `json:",omitempty"` // without a text: the session.Summary.Identity of each session, before the limit; 0 without an id
 }
 
 // Session is one row of the list. Score and the counts of hits are set when the

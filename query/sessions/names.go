@@ -186,8 +186,8 @@ type EntryLocation struct {
 	EntryID string
 }
 
-// FindPlace finds a session by its name, beside which an entry of it may be named. Without an
-// entry, the name may also be an entry that only one session has.
+// FindPlace finds a session by its name, and an entry of it if entryID is not empty. Otherwise, the name
+// may also be the name of an entry that only one session has.
 func FindPlace(r *index.Reader, name, entryID string) (*session.Summary, string, error) {
 	sum, err := FindSession(r, name)
 	if _, unknown := errors.AsType[*NotFoundError](err); !unknown || entryID != "" {

@@ -35,9 +35,9 @@ import (
 
 // Request asks for the sessions that are like one session, or like one of its entries: see Ask.
 type Request struct {
-	Counts   map[string]float64 // how often it has each term
+	Counts   map[string]float64 // how often the session or entry has each term
 	Path     string             // of the session
-	Identity uint64             // as of session.Summary: another index knows it by that; 0: it is in no other
+	Identity uint64             // session.Summary.Identity, by which other indexes know the session; 0: none does
 	Marks    []uint32           // of its entries: see sessions.Marks
 	filter.Spec
 	Limit int // 0: DefaultLimit
@@ -92,8 +92,8 @@ const mostSessions = 50
 // some words only by chance.
 const least = 0.1
 
-// Ask returns the request for sessions that are like one, or like one of its entries, which is given
-// by its number; -1 for the whole session.
+// Ask returns the request for sessions that are like a session or, unless number is -1, like the entry
+// of the session with this number.
 func Ask(ctx context.Context, of *entry.Conversation, number int) (Request, error) {
 	counts, err := count(ctx, of, number)
 	if err == nil && len(counts) == 0 {
@@ -144,7 +144,7 @@ type finder struct {
 	family  map[int]bool // the session, its forks and ancestors, and other files of it
 }
 
-// isSame reports whether a session consists mostly of entries of the one it is compared with.
+// isSame reports whether a session consists mostly of entries of the session of the request.
 func (x *finder) isSame(at int) (bool, error) {
 	rec, err := x.Record(x.Table().File(at))
 	if err != nil || rec == nil {
@@ -202,7 +202,7 @@ func (x *finder) similar(ctx context.Context, terms []term, found *search.Respon
 	return list, nil
 }
 
-// others returns in how many sessions that are no relatives each term is.
+// others returns for each term in how many sessions it is, without the family of the session.
 func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
 	found, but := make([]map[uint32]bool, len(terms)), make(map[uint32]bool)
 	for i := range x.family {

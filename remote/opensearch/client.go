@@ -45,7 +45,7 @@ type Config struct {
 	InsecureHTTP bool                                  // a password and texts may go over plain http to another machine
 	Prefix       string                                // of the names of its indices; "" for DefaultPrefix
 	Trust        string                                // the command that names another CA, for who shows an ArchiveError
-	Wait         time.Duration                         // for the answer to a request; 0 for as long as managing an archive may take
+	Wait         time.Duration                         // for the answer to a request; 0: longestWork
 }
 
 // DefaultPrefix is what the names of indices begin with.
@@ -58,7 +58,7 @@ type Archive struct {
 	http   *http.Client
 	pause  time.Duration
 	places int           // mostPlaces
-	large  chan struct{} // is full while an answer is read that is large: one at a time
+	large  chan struct{} // full while a large answer is read: only one at a time
 
 	mu     sync.Mutex // guards secret
 	secret string     // the password, once it is known
@@ -102,12 +102,12 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s (%d)", cmp.Or(http.StatusText(e.Status), "no answer"), e.Status)
 }
 
-// Limits of an answer, which may be anything.
+// Limits of an answer, because a server may send anything.
 const (
 	mostAnswer  = 64 << 20 // bytes
-	mostMemory  = 96 << 20 // bytes of what it becomes, with its text
-	fromLarge   = 2 << 20  // bytes of an answer that is large
-	mostMessage = 300      // columns of what it says
+	mostMemory  = 96 << 20 // bytes of memory, once it is decoded, with its text
+	fromLarge   = 2 << 20  // bytes from which on it is large
+	mostMessage = 300      // columns of a message in it
 	longestWork = 10 * time.Minute
 	usualTries  = 4
 	firstPause  = 250 * time.Millisecond
@@ -119,9 +119,9 @@ func Open(c Config) (*Archive, error) {
 	base, err := url.Parse(c.URL)
 	switch {
 	case strings.Contains(c.URL, "@"): // it is not repeated: it may have a password
-		return nil, fmt.Errorf("%w has a user name or password: --user and --password-command say them", ErrAddress)
+		return nil, fmt.Errorf("%w has a user name or password: give them with --user and --password-command", ErrAddress)
 	case strings.ContainsAny(c.URL, "?#"):
-		return nil, fmt.Errorf("%w has a query or a fragment, which an archive does not take", ErrAddress)
+		return nil, fmt.Errorf("%w has a query or a fragment, which the address of an archive cannot have", ErrAddress)
 	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
 		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
 	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):
@@ -144,7 +144,7 @@ func Open(c Config) (*Archive, error) {
 	}}, nil
 }
 
-// Within makes each request wait for so long, as Config.Wait.
+// Within sets how long each request waits, like Config.Wait.
 func (a *Archive) Within(wait time.Duration) *Archive {
 	a.config.Wait = wait
 	return a
@@ -267,7 +267,8 @@ func (a *Archive) password(ctx context.Context) (string, error) {
 	return a.secret, nil
 }
 
-// read reads an answer. While it is large, release must be called when it is decoded.
+// read reads an answer. release must be called when the answer is decoded: until then, no other large
+// answer is read.
 func (a *Archive) read(ctx context.Context, from io.Reader) (data []byte, release func(), err error) {
 	release = func() {}
 	data, err = io.ReadAll(io.LimitReader(from, fromLarge))

@@ -118,8 +118,7 @@ func find[T any](ctx context.Context, a *Archive, index, parameters string, body
 	return answer, err
 }
 
-// mostPages is how many pages an answer may have, and repeated the error of one that does not come to
-// an end.
+// mostPages is how many pages an answer may have.
 const mostPages = 2000
 
 var errRepeated = fmt.Errorf("%w: it repeats a page", ErrNotEngine)

@@ -50,12 +50,12 @@ type Report struct {
 	Sessions    int       `json:"sessions"`    // that were sent, or in part
 	Unchanged   int       `json:"unchanged"`   // that were there already
 	Rewritten   int       `json:"rewritten"`   // of Sessions: sent again from the start
-	NotReplaced int       `json:"notReplaced"` // files that were rewritten, of which the archive has what they had
+	NotReplaced int       `json:"notReplaced"` // files that were rewritten here, and not in the archive
 	Gone        int       `json:"vanished"`    // files that were marked
 	Documents   int       `json:"documents"`   // confirmed
 	Bytes       int64     `json:"bytes"`       // of session files
 	Retried     int       `json:"retried"`     // documents that the engine rejected and took later
-	Newer       int       `json:"newer"`       // documents of which it has a newer generation
+	Newer       int       `json:"newer"`       // documents that are in the archive in a newer generation
 	TooLong     int       `json:"tooLong"`     // lines that are left out because they are too long
 	Damaged     int       `json:"damaged"`     // states of this machine that no push has written
 	Refused     []Refusal `json:"refused"`
@@ -86,7 +86,7 @@ type pushing struct {
 
 var (
 	errRewritten = errors.New("rewritten") // the archive has other bytes of the file
-	errNoRecord  = errors.New("no record") // the archive has no record of it that this version can continue
+	errNoRecord  = errors.New("no record") // the archive has no record of the file that this version can continue
 )
 
 // Push sends what the archive does not have. It may be killed at any time, and run again: what
@@ -195,7 +195,8 @@ func (p *pushing) confirmed(documents int, source int64) {
 	}
 }
 
-// session sends what the archive lacks of a session file, which has another path here if its summary is masked.
+// session sends what the archive lacks of a session file. path is its path on this machine; the path in
+// the summary may be masked.
 func (p *pushing) session(ctx context.Context, s *session.Summary, path string) error {
 	f, err := p.Files.Open(path)
 	if err != nil {
@@ -203,7 +204,7 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 	}
 	defer f.Close()
 	if p.named[s.Path] {
-		return fmt.Errorf("%s is not sent: with its secrets masked, its path is that of another session file", path)
+		return fmt.Errorf("%s is not sent: its masked path is the path of another session file", path)
 	}
 	p.named[s.Path] = true
 	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}

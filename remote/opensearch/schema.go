@@ -165,7 +165,7 @@ type state struct {
 	Facts facts `json:"facts"`
 }
 
-// facts are what a summary says beyond what the fields of a state say.
+// facts are the parts of a summary that are not fields of a state.
 type facts struct {
 	Agent       string // adapter.Agent.Name
 	Version     int
@@ -284,7 +284,7 @@ func (a *Archive) missing(ctx context.Context) (names []string, err error) {
 // With the record of a session file, which is kept beside its parts, a question needs only the
 // lines with hits: the record says what is around them. Audits need no lines.
 
-// mostRecord is how many bytes a record may take: one of more, which may be forged, is not used.
+// mostRecord is how many bytes a record may take. A larger one, which may be forged, is not used.
 const mostRecord = 16 << 20
 
 var (

@@ -51,7 +51,7 @@ const mostHeld = 64 << 20
 func (s *selection) states(ctx context.Context, query object, visit func(*state) error) error {
 	damaged, err := s.archive.states(ctx, query, func(st *state) error {
 		if s.held += st.bytes(); s.held > mostHeld {
-			return s.archive.wrap(ctx, fmt.Errorf("%w: what they are called takes more than %d MB", remote.ErrTooMuch, mostHeld>>20))
+			return s.archive.wrap(ctx, fmt.Errorf("%w: the names of the sessions take more than %d MB", remote.ErrTooMuch, mostHeld>>20))
 		}
 		return visit(st)
 	})

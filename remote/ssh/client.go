@@ -602,7 +602,7 @@ func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*re
 	}
 	got, err := parts[Piece, remote.Coverage](ctx, c.Client, askSession, req, func(p *Piece, size int64) error {
 		if left -= size; left < 0 {
-			return c.problem(fmt.Sprintf("what it sends of sessions has more than %d MB", maxText>>20), "ask on that machine")
+			return c.problem(fmt.Sprintf("it sends more than %d MB of sessions", maxText>>20), "ask on that machine")
 		}
 		if p.Summary != nil {
 			if err := done(); err != nil {

@@ -264,14 +264,14 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	})
 }
 
-// What is kept of the lines of a commit, and of all commits, and the longest line that is kept, in bytes.
+// Limits in bytes: of the lines of a commit, of the lines of all commits, and of a line.
 const (
 	mostAdded    = 16 << 20
 	mostAddedAll = 48 << 20
 	mostLine     = 64 << 10
 )
 
-// git runs the git program in a directory, and has what it prints read. No argument of the user's is
+// git runs the git program in a directory, and passes its output to a function. No argument of the user is
 // an option: callers put these after --end-of-options or --, and paths are not patterns.
 //
 // The repository may be anybody's. Only plumbing is run, which ignores most settings and none of
@@ -389,9 +389,9 @@ func nextLine(r *bufio.Reader) (line string, more bool) {
 	return line, more
 }
 
-// readPatches reads the lines that commits add, and returns the last commit that it came to. How many
-// lines there are in a hunk stands above it, so a line may look like anything. Of a commit with more
-// than most bytes it keeps the beginning; when all commits have more than mostAll, nothing of the others.
+// readPatches reads the lines that commits add, and returns the last commit that it came to. The number
+// of lines of a hunk stands above it, so a line may look like anything. readPatches keeps at most the
+// first most bytes of a commit. After mostAll bytes in all, it keeps nothing of further commits.
 func readPatches(r *bufio.Reader, list []blame.Commit, most, mostAll int) (last *blame.Commit) {
 	byHash := make(map[string]*blame.Commit, len(list))
 	for i := range list {

@@ -296,7 +296,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 		}
 		if length := len(data); !h.Reveal {
 			data = redact.JSON(data)
-			// Offsets stay the same as in the file, as long as masks are no longer than secrets.
+			// Offsets are those of the file, unless a mask is longer than its secret.
 			data = append(data, bytes.Repeat([]byte(" "), max(0, length-len(data)))...)
 		}
 		piece = append(piece, data...)
@@ -335,7 +335,7 @@ func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeA
 	if !h.Reveal {
 		hit.Redact()
 		if runs := append([]string{r.Dir}, r.Argv...); slices.ContainsFunc(runs, func(s string) bool { return redact.Text(s) != s }) {
-			return nil, problem.Usagef("--reveal lets the host send it", "the command that resumes the session has what looks like a secret")
+			return nil, problem.Usagef("--reveal lets the host send it", "the command that resumes the session seems to contain a secret")
 		}
 	}
 	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryID: r.EntryID, Branch: r.Branch, InContext: r.InContext,

@@ -404,7 +404,7 @@ func (o *pushOptions) pushOnce(ctx context.Context, q *asking.Command, archive *
 	push.Replace = o.Yes
 	report, err := archive.Push(ctx, push)
 	if end(); err == nil && report.NotReplaced > 0 && !o.Watch && !o.DryRun {
-		if q.App.Confirm(false, "replace "+notReplaced(report), "what "+o.name+" has of them may be nowhere else") == nil {
+		if q.App.Confirm(false, "replace "+notReplaced(report), "text that only "+o.name+" has may be lost") == nil {
 			before := *report
 			push.Replace = true
 			report, err = archive.Push(ctx, push)
@@ -494,7 +494,7 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 		a.Warn("%s", terminal.Clean(text))
 	}
 	if r.NotReplaced > 0 {
-		a.Advise("replace it: pigrep push "+o.name+" --yes", "not sent: %s; what %s has of them may be nowhere else", notReplaced(r), o.name)
+		a.Advise("replace it: pigrep push "+o.name+" --yes", "not sent: %s; text that only %s has may be lost", notReplaced(r), o.name)
 	}
 	if r.Damaged > 0 {
 		a.Advise("`pigrep remote status "+o.name+"` names them", "%s not written by pigrep; what is here was sent again",

@@ -93,8 +93,8 @@ func (o *resumeOptions) resume(a *app.App, t *conversation.Target, out *printer.
 	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
 }
 
-// onHosts resumes a session of another machine, on that machine, or one of this machine if that is
-// asked too. A session that the words name comes before those in which they are found.
+// onHosts resumes a session of another machine on that machine, or a session of this machine if this
+// machine is asked too. A session with the words as its name comes before sessions that contain them.
 func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *printer.Printer, req search.Request) error {
 	if o.query() == "" && !o.Last {
 		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
@@ -198,7 +198,7 @@ func isNotFound(err error) bool {
 	return ok && p.Code == conversation.CodeNotFound
 }
 
-// findQuietly is find for who sees its error only.
+// findQuietly is like find, and returns an error instead of printing what was not found.
 func (o *resumeOptions) findQuietly(ctx context.Context, quiet *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
 	t, err := o.find(ctx, quiet, x, req)
 	if errors.Is(err, problem.ErrNothingFound) {

@@ -57,8 +57,8 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		}
 		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
 	}
-	// Records do not tell the state of the index. Those of thousands of sessions are ready
-	// when the files have been compared.
+	// Records do not say what state the index is in, so thousands of them can be made while
+	// the files are compared.
 	var records bytes.Buffer
 	early := o.Null || out.Format.Records()
 	if early {

@@ -98,7 +98,7 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 	return req, nil
 }
 
-// unknownGroup returns the error for a group that there is not, or not for what the command counts.
+// unknownGroup returns the error for a group that does not exist, or that the command cannot count by.
 func (o *auditOptions) unknownGroup(by string) error {
 	switch {
 	case slices.Contains(audit.CallDimensions, by):
@@ -220,7 +220,7 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 	return nil
 }
 
-// findPicture is like output.Find for a chart, which may be drawn again. Any other file is left alone.
+// findPicture is like output.Find for a chart. It may replace a chart of pigrep, and no other file.
 func findPicture(path string) (*files.Output, error) {
 	out, err := files.FindOutput(path)
 	if err != nil {

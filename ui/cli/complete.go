@@ -364,7 +364,7 @@ func runInit(_ context.Context, a *app.App, o *initOptions, args []string) error
 		if b.shell == "fish" {
 			line = "fish_add_path " + shellcmd.Quote(filepath.Dir(own))
 		}
-		a.Advise("put this before the line that runs init: "+line, "pigrep is not on your PATH: where it is not, no key is bound")
+		a.Advise("put this before the line that runs init: "+line, "pigrep is not on your PATH: without that, no key is bound")
 	}
 	_, err := a.Out.WriteString(code)
 	return err

@@ -42,7 +42,7 @@ func TestDeletingCopiesAsks(t *testing.T) {
 		{"--yes", answer{false, "", "--older-than 90d --yes"}, problem.ExitDone, true, ""},
 		{"one session", answer{true, "\n", "--forget s000000"}, problem.ExitNothing, false, "delete 1 copy, "},
 		{"minutes or months", answer{true, "y\n", "--older-than 6m --yes"}, problem.ExitError, false, "minutes or months"},
-		{"hours", answer{true, "y\n", "--older-than 36h --yes"}, problem.ExitError, false, "days or longer"},
+		{"hours", answer{true, "y\n", "--older-than 36h --yes"}, problem.ExitError, false, "a unit shorter than a day"},
 		{"the future", answer{true, "y\n", "--older-than tomorrow --yes"}, problem.ExitError, false, "at least a day ago"},
 	}
 	for _, test := range tests {
@@ -105,7 +105,7 @@ func TestForgettingAsks(t *testing.T) {
 	for args, want := range map[string]string{
 		"--before 1y":            "without a terminal: delete 0 session files from team",
 		"--before 6m --yes":      "minutes or months",
-		"--before 2h --yes":      "days or longer",
+		"--before 2h --yes":      "a unit shorter than a day",
 		"--before 2100-01-01 -y": "at least a day ago",
 	} {
 		a, _, errs := testApp(t)

@@ -9,8 +9,8 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// clean removes control codes from all strings of an answer, whatever they are: agents print what they
-// read. Most are written as escapes before; see visible.
+// clean removes control codes from all strings of an answer, because agents print what they read. Most
+// codes have already been replaced by escapes; see visible.
 func clean(result mcp.Result) {
 	switch r := result.(type) {
 	case *mcp.CallToolResult:

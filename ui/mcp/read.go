@@ -386,7 +386,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset int) entryRow {
 		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
 	}
 	for i := part; i < len(whole.Parts); i++ {
-		text := terminal.CleanLines(whole.Parts[i].Text) // before it is cut: offsets are in what agents get
+		text := terminal.CleanLines(whole.Parts[i].Text) // before the text is cut, because offsets count the cleaned text
 		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: text, diff: diffs[whole.Parts[i].Part], Subagents: whole.Parts[i].Subagents}
 		if !w.full {
 			p.Text, p.Cut = w.short(p.Text, p.Kind)

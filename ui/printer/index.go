@@ -46,7 +46,7 @@ func (p *Pruned) Text(t *Text) {
 	}
 }
 
-// unusedFacts describes unused indexes, a line for each.
+// unusedFacts describes unused indexes, with a line for each.
 func unusedFacts(name string, unused []index.Unused, layout Layout) []Fact {
 	l := &factList{Layout: layout}
 	for _, x := range unused {

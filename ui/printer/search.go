@@ -275,7 +275,7 @@ func (s *Search) overview(t *Text) (out *hitText, all []string) {
 	return out, all
 }
 
-// Folded returns a line of facts, which may name anything that a session says, broken if it is too long.
+// Folded cleans a line of facts, which may quote a session, and breaks it if it is too long.
 func (t *Text) Folded(line string, width int) string {
 	s := ""
 	if line = terminal.Clean(line); line == "" {

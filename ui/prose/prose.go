@@ -360,9 +360,9 @@ func wordCells(list []Cluster) int {
 
 var Ellipsis, space = Cluster{Text: "…", width: 1}, Cluster{Text: " ", width: 1}
 
-// FragmentLines lays out a fragment in at most n lines of at most width cells. If it does
-// not fit, they show pieces of it: around each text that is marked somewhere in it, as long
-// as there is room. One of them is always visible.
+// FragmentLines lays out a fragment in at most n lines of at most width cells. If the fragment
+// does not fit, the lines show pieces of it: one around each marked text, as long as there is
+// room. At least one marked text is visible.
 func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := TrimSpace(clusters(text, spans))
@@ -388,8 +388,8 @@ func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	return lines
 }
 
-// excerpt returns the pieces of a fragment that fit into a room of cells, with an ellipsis wherever
-// something is left out.
+// excerpt returns the pieces of a fragment that fit into a room of cells, with an ellipsis for each
+// omission.
 func excerpt(list []Cluster, room int) []Cluster {
 	starts := tokens(list)
 	sizes := make([]int, len(starts)-1)
@@ -430,8 +430,8 @@ func excerpt(list []Cluster, room int) []Cluster {
 	return shown
 }
 
-// tokens returns where the words of a list begin, and pieces of long ones, and where the
-// last one ends.
+// tokens returns where the words of a list, and the pieces of long words, begin, and where
+// the last one ends.
 func tokens(list []Cluster) []int {
 	starts := []int{0}
 	for at := 0; at < len(list); {
@@ -454,7 +454,7 @@ func tokens(list []Cluster) []int {
 // A word of more than longToken clusters may be cut after each shortPiece clusters.
 const longToken, shortPiece = 24, 4
 
-// marks returns the marked texts of a list; those that differ in case only are one word.
+// marks returns the marked texts of a list. Texts that differ only in case are one word.
 func marks(list []Cluster) (found []match.Span) {
 	words := map[string]int{}
 	for at := 0; at < len(list); at++ {

@@ -550,8 +550,8 @@ func markLine(line string, marks []match.Mark) string {
 	return b.String()
 }
 
-// found returns where marks occur in a line, in any case. Of those that overlap it is the first, and
-// the longest that begins there.
+// found returns where marks occur in a line, in any case. If some overlap, it returns the first one,
+// and the longest of those that begin there.
 func found(line string, marks []match.Mark) (spans [][2]int) {
 	lower := strings.ToLower(line)
 	if len(lower) != len(line) { // offsets in one are not valid in the other

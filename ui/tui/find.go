@@ -384,8 +384,8 @@ func matcher(needles []string, expr func(needle string) string) *regexp.Regexp {
 	return regexp.MustCompile("(?i)(" + strings.Join(lists.Map(needles, expr), ")|(") + ")")
 }
 
-// wrapped returns an expression for a text also where wrapping has broken it: that replaces a
-// space, or nothing.
+// wrapped returns an expression for a text that also matches where wrapping has broken the text, at a
+// space or within a word.
 func wrapped(needle string) string {
 	words := lists.Map(strings.Split(needle, " "), func(word string) string {
 		return strings.Join(lists.Map([]rune(word), func(r rune) string { return regexp.QuoteMeta(string(r)) }), "(?:"+broken+")?")

@@ -70,8 +70,7 @@ func (c *Conversation) place(i int) (*session.Record, int, *Reader) {
 // A FileLine says where a conversation goes on in another file.
 type FileLine struct{ last string }
 
-// Next returns the name of the file where the conversation goes on with an entry; "" if it is the
-// file of the entry before.
+// Next returns the name of the file of an entry; "" if the entry before is in the same file.
 func (f *FileLine) Next(e *Entry) (name string) {
 	if f.last != "" && e.SessionPath != f.last {
 		name = path.Base(session.Slashed(e.SessionPath))

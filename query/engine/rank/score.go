@@ -27,7 +27,7 @@ const (
 	k1 = 1.2
 	b  = 0.85
 
-	looselyShare = 0.02 // of the value of a word that a document has only in a way in which others do not need it
+	looselyShare = 0.02 // share of the value of a word that a document has only loosely, while others have it in a tighter way
 )
 
 // tf is the saturating part of BM25. length is the number of tokens of the document.

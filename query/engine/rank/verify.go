@@ -100,8 +100,8 @@ type namedWord struct {
 	word *words.ResolvedWord
 }
 
-// loosen makes the name of an argument the way in which a candidate has a compound. If others have the
-// compound in their text, the candidate lacks it.
+// loosen records that a candidate has a compound only as the name of an argument. If other documents
+// have the compound in their text, the candidate lacks it.
 func (s *search) loosen(c *Candidate, p *words.ResolvedWord) {
 	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
 	if !ok || value.other {

@@ -94,8 +94,8 @@ func (r results) Write(b []byte) (int, error) {
 	return r.app.Streams.Out.Write(b)
 }
 
-// Guarded returns a writer of results to a terminal, or to a pager on it, which lets no control
-// codes pass but pigrep's own.
+// Guarded returns a writer of results to a terminal, or to a pager on it. Only pigrep's own control
+// codes pass.
 func (a *App) Guarded(w io.Writer) io.Writer {
 	if !a.Streams.OutTTY {
 		return w
@@ -109,7 +109,7 @@ type guarded struct {
 }
 
 func (g *guarded) Write(b []byte) (int, error) {
-	g.Styles, g.Links = g.app.Styles, g.app.Links // as the command has found out since
+	g.Styles, g.Links = g.app.Styles, g.app.Links // the command may have set them after Guarded
 	return g.Guard.Write(b)
 }
 

@@ -19,8 +19,8 @@ const (
 	// hundreds of megabytes come near it.
 	usualMemory = 700 << 20
 
-	// elsewhereMemory is the same if others are asked, whose answers are bounded by the memory that
-	// they take.
+	// elsewhereMemory is the same if other machines are asked. Their answers are bounded by the memory
+	// that they take.
 	elsewhereMemory = 224 << 20
 
 	// With less than roomyMemory one worker indexes small batches. With less than
@@ -55,7 +55,7 @@ func LimitMemory(a *app.App) error {
 	return nil
 }
 
-// saveMemory makes the process collect its garbage early, because others are asked.
+// saveMemory makes the process collect its garbage early. It is for questions to other machines.
 func saveMemory() { debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), elsewhereMemory)) }
 
 func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }

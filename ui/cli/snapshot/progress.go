@@ -227,7 +227,7 @@ func HintOf(err error) string {
 	case content.Ends(err):
 		return "--max-session GB, or the setting max-session, reads longer text"
 	case isFull(err):
-		return "`pigrep grep --no-index PATTERN` reads all of it; no agent writes such a file: move it elsewhere"
+		return "`pigrep grep --no-index PATTERN` reads all of it. No agent writes such a file: move it elsewhere"
 	case IsTooLong(err):
 		return "--max-line MB, or the setting max-line, reads longer lines"
 	}

@@ -116,8 +116,7 @@ func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snaps
 	return openUpdated(ctx, p)
 }
 
-// Ask opens the index like Open and runs a question on it. Of other machines, those that do not
-// answer are named.
+// Ask opens the index like Open and runs a question on it. Warnings name the machines that do not answer.
 func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
 	if p.Hosts != nil {
 		x := OfHosts(p)

@@ -234,9 +234,9 @@ func ListenerOf(port int) string {
 	return ""
 }
 
-// checkBatch fails if a program is a batch file, as npm installs them, and an argument has a
-// character with which cmd.exe, which runs such files, would begin another command or put a variable
-// in its place: nothing quotes it.
+// checkBatch fails if a program is a batch file, such as npm installs, and an argument has a character
+// that cannot be quoted for cmd.exe, which runs such files: it would begin another command or expand a
+// variable.
 func checkBatch(program string, args []string) error {
 	switch strings.ToLower(filepath.Ext(program)) {
 	case ".cmd", ".bat":
