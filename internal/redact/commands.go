@@ -128,7 +128,7 @@ func (f *finder) options(args []arg, p program) {
 func (p program) option(w string) (flag, form string) {
 	for _, o := range p.options {
 		rest, ok := strings.CutPrefix(w, o[0])
-		if ok && (rest == "" || rest[0] == '=' || o[1] == prefix || o[1] != whole && o[0][1] != '-') {
+		if ok && (rest == "" || rest[0] == '=' || rest[0] == '"' || rest[0] == '\'' || o[1] == prefix || o[1] != whole && o[0][1] != '-') {
 			return o[0], o[1]
 		}
 		if len(o[0]) == 2 && separators[o[1]] == ":" && len(w) < 6 && strings.HasSuffix(w, o[0][1:]) && strings.Trim(w[1:], letters) == "" {

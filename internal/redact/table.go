@@ -120,7 +120,7 @@ var (
 	mailAddress  = pattern(`\A[^@ ]+@[\w-]+\.[\w.-]+\z`)
 
 	inserted = pattern(`(?i)\Ainsert<s>+(?:or<s>+\w+<s>+)?into<s>+[^ \t\n\v(]+<s>*\(([^()]*)\)<s>*values<s>*`)
-	tuple    = pattern(`\(((?:[^()'"]|'[^'\n]*'|"[^"\n]*")*)\)`)
+	tuple    = pattern(`\(((?:[^()'"]|\(\)|'[^'\n]*'|"[^"\n]*")*)\)`)
 )
 
 // insertUser masks what looks like a password after another string in the rows of a table of

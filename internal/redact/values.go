@@ -82,7 +82,7 @@ func isPlaceholder(v string) bool {
 	lower := strings.ToLower(strings.TrimRight(head, ".,;:!?"))
 	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
 	switch {
-	case lower == "" || lists.Placeholders.has(lower) || lists.Placeholders.has(last) && isName(lower), isExpression(v):
+	case lower == "" || lists.Placeholders.has(lower) || (lists.Placeholders.has(last) || last != lower && lists.Placeholders.has(strings.TrimRight(last, digits))) && isName(lower), isExpression(v):
 		return true
 	case strings.Trim(lower, "*x.-_…•#?") == "" && len(v) < 64, len(v) >= 6 && strings.Trim(v, v[:1]) == "": // ********, xxxx, 000000
 		return true
@@ -103,7 +103,7 @@ func isExpression(v string) bool {
 	case c == '<' || c == '{' || c == '[' || c == '&' || c == '@' && isName(v[1:]) || strings.HasPrefix(v, "//"):
 		return true
 	case c == '$':
-		return len(v) == 1 || nameChars[v[1]] && isName(v[1:]) || strings.IndexByte("{(*@", v[1]) >= 0
+		return len(v) == 1 || nameChars[v[1]] && isName(strings.TrimRight(v[1:], "[")) || strings.IndexByte("{(*@", v[1]) >= 0
 	case c == '%':
 		return strings.Count(v, "%") > 1 || len(v) <= 3
 	}
