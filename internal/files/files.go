@@ -78,6 +78,23 @@ func ReadFile(path string) ([]byte, error) {
 	return readFile(path)
 }
 
+// mostSettings is how long a file may be that ReadSettings reads.
+const mostSettings = 16 << 20
+
+// ReadSettings reads a regular file that may be in a repository of somebody else, and so of any size.
+func ReadSettings(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostSettings+1))
+	if err == nil && len(data) > mostSettings {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is larger than 16 MiB")}
+	}
+	return data, err
+}
+
 func regular(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}

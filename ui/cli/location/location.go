@@ -319,7 +319,7 @@ func checkRoot(root adapter.Root) error {
 // samples returns the sample sessions if pigrep runs in its own source tree, so that it
 // can be tried without an agent.
 func samples(a *app.App) (adapter.Root, bool) {
-	mod, err := os.ReadFile(filepath.Join(a.WorkDir, "go.mod"))
+	mod, err := files.ReadSettings(filepath.Join(a.WorkDir, "go.mod"))
 	if err != nil || !strings.HasPrefix(string(mod), "module pigrep\n") {
 		return adapter.Root{}, false
 	}
