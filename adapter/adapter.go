@@ -192,6 +192,7 @@ const DefaultMaxSession = 16e9
 const (
 	DefaultMaxEntries = 2_000_000
 	perStored         = 2       // bytes of a compressed file for each entry, at least,
+	perPlain          = 32      // and of another file,
 	fewEntries        = 100_000 // if the file has more entries than this
 )
 
@@ -206,8 +207,12 @@ type Limits struct {
 // Of returns the limits for a file.
 func (l Limits) Of(file io.ReaderAt) Limits {
 	l.Entries = cmp.Or(l.Entries, DefaultMaxEntries)
-	if f, ok := file.(*content.File); ok && f.Packed() {
-		l.Entries = min(l.Entries, max(fewEntries, int(f.Info.Size()/perStored)))
+	if f, ok := file.(*content.File); ok {
+		per := int64(perPlain)
+		if f.Packed() {
+			per = perStored
+		}
+		l.Entries = min(l.Entries, max(fewEntries, int(f.Info.Size()/per)))
 	}
 	return l
 }

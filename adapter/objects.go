@@ -15,7 +15,6 @@ const NotObject = "not an object"
 // write nothing else, and returns the problems. isToo reports whether another value counts as
 // one; nil for none.
 func Objects(json *jsonl.Scanner, line Line, isToo func(jsonl.Value) bool, object func(jsonl.Value)) []ParseError {
-	json.Reset(line.Data)
 	start := 0
 	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
 		start = len(jsonl.ByteOrderMark)
@@ -25,6 +24,7 @@ func Objects(json *jsonl.Scanner, line Line, isToo func(jsonl.Value) bool, objec
 	}
 	isObject := func(v jsonl.Value) bool { return line.Data[v.Start] == '{' || isToo != nil && isToo(v) }
 	if !line.Ended {
+		json.Reset(line.Data)
 		for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
 			v, err := json.Check(i)
 			if err != nil || !isObject(v) {
@@ -33,6 +33,7 @@ func Objects(json *jsonl.Scanner, line Line, isToo func(jsonl.Value) bool, objec
 			i = v.End
 		}
 	}
+	json.Reset(line.Data)
 	var problems []ParseError
 	wasObject := true
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {

@@ -549,6 +549,7 @@ func (w *Walk) Next() bool {
 		return false
 	case ',':
 		w.At++
+		w.Failed = w.Failed || w.isMany()
 		return w.peek() != 0
 	case 0:
 		w.Failed = true

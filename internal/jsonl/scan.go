@@ -19,6 +19,10 @@ import (
 const (
 	longValue  = 128 // bytes; shorter values are cheap to skip
 	notedDepth = 8   // deeper values are not noted
+
+	// mostValues is how many values beside others a line may have. What is made of one takes memory,
+	// however short it is. The longest lines of real sessions have a long text, not many values.
+	mostValues = 500_000
 )
 
 // ErrSyntax means that the bytes are not JSON.
@@ -30,6 +34,7 @@ var (
 	errControl   = errors.New("control character in a JSON string")
 	errEscape    = errors.New("bad escape in a JSON string")
 	errNumber    = errors.New("bad number")
+	errMany      = errors.New("more JSON values than are read of a line")
 )
 
 // Extent is a range of bytes of the line.
@@ -73,7 +78,8 @@ type Scanner struct {
 	// none. The text of a string that is invalid after all is meaningless.
 	Trusting bool
 
-	data []byte // the line
+	data   []byte // the line
+	values int    // of it that were checked
 
 	// Results of the last check.
 	objects []uint64 // one bit per level: 1 is an object
@@ -88,7 +94,7 @@ type Scanner struct {
 }
 
 // Reset makes the scanner read another line.
-func (s *Scanner) Reset(line []byte) { s.data = line }
+func (s *Scanner) Reset(line []byte) { s.data, s.values = line, 0 }
 
 // Check checks the value that starts at i, after white space.
 func (s *Scanner) Check(i int) (Value, error) {
@@ -98,6 +104,9 @@ func (s *Scanner) Check(i int) (Value, error) {
 	}
 	s.fields = s.fields[:0]
 	end, err := s.check(s.data, i)
+	if err == nil && s.isMany() {
+		err = errMany
+	}
 	if err != nil {
 		return Value{}, err
 	}
@@ -105,6 +114,12 @@ func (s *Scanner) Check(i int) (Value, error) {
 		i++
 	}
 	return at(i, end), nil
+}
+
+// isMany counts a value beside others, and reports whether there are too many.
+func (s *Scanner) isMany() bool {
+	s.values++
+	return s.values > mostValues
 }
 
 // keptFields is how many fields are kept for the next check.
@@ -163,7 +178,9 @@ next:
 			}
 			switch c := data[i]; {
 			case c == ',':
-				i++
+				if i++; s.isMany() {
+					return i, errMany
+				}
 				continue next
 			case c == '}' && inObject, c == ']' && !inObject:
 				i++

@@ -226,3 +226,31 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { compareWithStandard(t, data) })
 }
+
+// What is made of a value takes memory, so a line may have only so many beside each other.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	for name, repeat := range map[string]func(n int) string{
+		"elements": func(n int) string { return "[" + strings.Repeat("{},", n-1) + "{}]" },
+		"members":  func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"a":1}` },
+		"deeper":   func(n int) string { return `{"a":[{"b":[` + strings.Repeat("1,", n-1) + "1]}]}" },
+		"in pairs": func(n int) string { return "[" + strings.Repeat("[1,1],", n/2-1) + "1]" },
+		"apart":    func(n int) string { return strings.Repeat("{}", n) },
+	} {
+		checked := func(n int) (err error) {
+			var s Scanner
+			line := []byte(repeat(n))
+			s.Reset(line)
+			for v := (Value{}); v.End < len(line) && err == nil; {
+				v, err = s.Check(v.End)
+			}
+			return err
+		}
+		if err := checked(mostValues); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := checked(mostValues + 4); !errors.Is(err, errMany) {
+			t.Errorf("%s: %v, want %v", name, err, errMany)
+		}
+	}
+}
