@@ -224,7 +224,7 @@ func TestAWordWithPiecesOccursNowhere(t *testing.T) {
 func TestAVerbMeetsItsNoun(t *testing.T) {
 	for typed, other := range map[string]string{
 		"duplicate": "duplication", "duplicates": "duplication", "duplication": "duplicated", "migrate": "migration", "migrating": "migrations", "verify": "verification",
-		"colour": "color", "colors": "colours", "normalize": "normalisation", "analyse": "analysis", "decide": "decision", "deploy": "deployment", "install": "installation", "centre": "center",
+		"colour": "color", "colors": "colours", "normalize": "normalisation", "analyse": "analysis", "decide": "decision", "deploy": "deployment", "fails": "failure", "failure": "fail", "configuration": "configured", "describe": "descriptions", "install": "installation", "centre": "center",
 	} {
 		l := newLibrary(t,
 			story{Name: "typed", Start: day, Entries: []turn{prompt(strings.Repeat("words about this ", 40) + typed).Named("typed")}},

@@ -10,6 +10,10 @@ import (
 var endings = [][]string{
 	{"ate", "ation", "ator"}, {"ify", "ification", "ifier"}, {"ize", "ise", "ization", "isation"}, {"yze", "yse", "ysis"},
 	{"ide", "ision"}, {"our", "or"}, {"tre", "ter"}, {"ogue", "og"}, {"ence", "ense"}, {"all", "allation"}, {"oy", "oyment"}, {"age", "agement"}, {"ect", "ection", "ector"},
+	{"l", "lure"}, {"se", "sure"}, {"ve", "val", "vement", "ution"}, {"re", "rement"}, {"st", "stment", "stence"}, {"op", "opment"},
+	{"ete", "etion"}, {"ute", "ution"}, {"ss", "ssion"}, {"mit", "mission"}, {"end", "ension", "endency", "endence"}, {"vert", "version"}, {"ert", "ertion"},
+	{"ribe", "ription"}, {"uce", "uction"}, {"ment", "mentation"}, {"orm", "ormation", "ormance"}, {"ure", "uration"}, {"ept", "eption"}, {"upt", "uption"},
+	{"ract", "raction"}, {"ict", "iction"}, {"truct", "truction"}, {"er", "erence"}, {"ver", "very"},
 }
 
 // shortestStem is the length of the shortest stem whose endings are exchanged.
