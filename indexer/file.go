@@ -93,7 +93,7 @@ func stateOf(rec *session.Record) adapter.State {
 	return s
 }
 
-// isFull reports whether lines are left, but the record has all that an index takes of a file.
+// isFull reports whether the record has as many entries as an index takes of a file, and lines are left.
 func (r *lineReader) isFull() bool {
 	if r.rec.Within > 0 || !r.limits.Reached(r.rec) {
 		return false

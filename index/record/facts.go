@@ -23,7 +23,7 @@ const (
 // FactKinds lists the kinds.
 var FactKinds = [...]FactKind{UsageFacts, CallFacts, DetailFacts, BareFacts}
 
-// SourceKinds lists the kinds from which the last one follows.
+// SourceKinds lists the kinds of facts from which the last kind is derived.
 var SourceKinds = FactKinds[:3]
 
 // Tail is the name of the piece with all facts of a file, those of an unterminated

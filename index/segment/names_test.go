@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FieldName has the terms that a text has only in names of arguments.
+// FieldName has the terms that a text contains only in the names of arguments.
 func TestNames(t *testing.T) {
 	a := NewAccumulator()
 	texts := []struct {

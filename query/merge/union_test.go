@@ -323,7 +323,7 @@ func TestUnionOfTables(t *testing.T) {
 	}
 }
 
-// The values of filters are those of all hosts.
+// The values that a filter offers come from all hosts.
 func TestValues(t *testing.T) {
 	a := []sessions.Facet{{Field: "kind", Value: "prompt"}, {Field: "tool", Value: "bash", Count: 3, Unit: "part"}, {Field: "tool", Value: "read", Count: 1, Unit: "part"}, {Field: "project", Value: "web", Count: 1}, {Field: "project", Value: "atlas", Count: 9}}
 	b := []sessions.Facet{{Field: "kind", Value: "prompt"}, {Field: "tool", Value: "read", Count: 5, Unit: "part"}, {Field: "project", Value: "api", Count: 4}, {Field: "branch", Value: "active"}}

@@ -198,7 +198,7 @@ func isBreak(r rune) bool {
 	return r > '\r' && unicode.IsSpace(r) && terminal.Hidden(r) || r == '\v' || r == '\f'
 }
 
-// maxReason is how many columns of a sentence of a host are shown.
+// maxReason is the width, in columns, to which a host's sentence is cut.
 const maxReason = 300
 
 // said returns a sentence of a host as one short line.

@@ -296,7 +296,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 		}
 		if length := len(data); !h.Reveal {
 			data = redact.JSON(data)
-			// Offsets are those of the file, unless a mask is longer than its secret.
+			// An offset is a place in the file, unless a mask is longer than its secret.
 			data = append(data, bytes.Repeat([]byte(" "), max(0, length-len(data)))...)
 		}
 		piece = append(piece, data...)
