@@ -405,6 +405,9 @@ func (c *Client) calls(ctx context.Context, req any) (*audit.CallList, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i, warning := range list.Warnings {
+		list.Warnings[i] = quotation([]string{c.Host.Name}, warning)
+	}
 	list.Each = func(_ context.Context, visit func(*audit.CallRow) error) error {
 		for _, row := range rows {
 			if err := visit(row); err != nil {
@@ -660,6 +663,9 @@ func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*Resume
 	asking.Wait()
 	for i, answer := range answers {
 		if errs[i] == nil {
+			for k, warning := range answer.Warnings {
+				answer.Warnings[k] = quotation([]string{h.Clients[i].Host.Name}, warning)
+			}
 			found, on = append(found, answer), append(on, &h.Clients[i].Host)
 		} else if err := h.miss(errs[i]); err != nil {
 			refused = append(refused, err)

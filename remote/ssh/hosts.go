@@ -1,8 +1,10 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
@@ -191,15 +194,56 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 			}
 		}
 	}
-	answers = slices.DeleteFunc(answers, func(r *Res) bool { return r == nil })
-	if len(answers) == 0 {
+	came := slices.DeleteFunc(slices.Clone(answers), func(r *Res) bool { return r == nil })
+	if len(came) == 0 {
 		return nil, h.None()
 	}
-	answer := answers[0]
+	answer := came[0]
 	if len(all) > 1 {
-		answer = q.merge(&req, answers)
+		answer = q.merge(&req, came)
 	}
+	quote(all, answers, answer)
 	return tell(h, answer, nil)
+}
+
+// quote quotes the warnings of a joint answer as words of the hosts whose answers have them. A warning
+// that this machine has too is its own.
+func quote[Res any](all []asked, answers []*Res, answer *Res) {
+	joint := warningsOf(answer)
+	if joint == nil {
+		return
+	}
+	quoted := slices.Clone(*joint)
+	for i, warning := range quoted {
+		var by []string
+		own := false
+		for k, from := range answers {
+			if from != nil && slices.Contains(*warningsOf(from), warning) {
+				by = append(by, all[k].name)
+				_, host := all[k].Answers.(*Client)
+				own = own || !host
+			}
+		}
+		if !own {
+			quoted[i] = quotation(by, warning)
+		}
+	}
+	*joint = quoted
+}
+
+// quotation quotes what some hosts say, or all of them together if none is named.
+func quotation(hosts []string, text string) string {
+	return fmt.Sprintf("%s say%s: %q", cmp.Or(strings.Join(hosts, ", "), "all of them"), human.When(len(hosts) == 1, "s"), text)
+}
+
+// warningsOf returns the warnings of an answer; nil if answers of its type have none. The warnings of a
+// list of calls, which come with its end, are quoted by the client of the host.
+func warningsOf(answer any) *[]string {
+	v := reflect.ValueOf(answer).Elem()
+	if v.Kind() != reflect.Struct || v.Type() == reflect.TypeFor[audit.CallList]() || !v.FieldByName("Warnings").IsValid() {
+		return nil
+	}
+	return v.FieldByName("Warnings").Addr().Interface().(*[]string)
 }
 
 // each asks each host, and returns the answers; nil for a host that does not answer or has no request.
@@ -281,6 +325,7 @@ func (e *early[Req, Res]) show() {
 		return
 	}
 	answer := e.q.merge(e.req, list)
+	quote(e.all, e.answers, answer)
 	Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
 	e.display(answer)
 }
