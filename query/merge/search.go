@@ -67,6 +67,8 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	m.DidYouMean = meant(answers)
 	if m.Total == 0 {
 		explain(m, req.Text, answers)
+	} else {
+		m.Words = nowhere(req.Text, answers)
 	}
 	return m
 }
@@ -403,6 +405,23 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 	if len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 && len(m.Removed) > 0 {
 		m.Words = nil // as search says nothing of a single word without parts that the filters hide
 	}
+}
+
+// nowhere returns the words that occur in none of the indexes, while hits have others like them.
+func nowhere(query string, answers []*search.Response) []search.WordCount {
+	// One that has no hits for other reasons says nothing of the words.
+	answers = slices.DeleteFunc(slices.Clone(answers), func(a *search.Response) bool { return a.TotalAny == 0 && a.Words == nil && a.Removed == nil })
+	absent := func(a *search.Response, word string) bool {
+		return slices.ContainsFunc(a.Words, func(w search.WordCount) bool {
+			return w.Word == word && w.Parts == 0 && (w.Nowhere() || len(w.Nearest) > 0)
+		})
+	}
+	asked := lists.Map(answers, func(a *search.Response) *search.Response {
+		return &search.Response{Words: slices.DeleteFunc(slices.Clone(a.Words), func(w search.WordCount) bool {
+			return slices.ContainsFunc(answers, func(b *search.Response) bool { return !absent(b, w.Word) })
+		})}
+	})
+	return sumWords(query, asked)
 }
 
 // sumWords adds up how often each word occurs. It returns nil if an index does not know.

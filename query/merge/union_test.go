@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pigrep/internal/lists"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
 	"pigrep/query/audit"
@@ -161,6 +162,27 @@ func TestHostThatKnowsOneWord(t *testing.T) {
 		i, k := slices.Index(found, "the walrus of the island"), slices.Index(found, "the walrus of the harbour")
 		if i < 0 || k < 0 || i > k {
 			t.Errorf("found %q", found)
+		}
+	}
+}
+
+// A word occurs nowhere only if no host has it: hits of one may have only a similar one.
+func TestNowhere(t *testing.T) {
+	story := func(name string, lines ...string) string {
+		s := stories.Story{Name: name, ID: name, Entries: lists.Map(lines, stories.Prompt)}
+		return s.Text()
+	}
+	s := divide(t, map[string]string{
+		"a.jsonl": story("a", "documentation of monsters", "wolverines"), "b.jsonl": story("b", "documentation of caves", "the cave"), "c.jsonl": story("c", "a docmentation, as typed"),
+	}, 3, func(name string) int { return int(name[0] - 'a') })
+	for text, want := range map[string]string{
+		"documentatoin": "documentatoin occurs nowhere", "docmentation": "", "wolverinse": "wolverinse occurs nowhere",
+		"documentatoin monsters": "documentatoin occurs nowhere", "documentation": "",
+	} {
+		r, err := s.asOne(t, search.Request{Text: text, Limit: search.All, Env: filter.Env{Now: now}})
+		check(t, err)
+		if why := search.ExplainWords(r.Words, r.Removed, "meant", search.Without); r.Total == 0 || why != want {
+			t.Errorf("%q: %d hits, %q, want %q", text, r.Total, why, want)
 		}
 	}
 }

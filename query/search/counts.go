@@ -33,9 +33,24 @@ type WordCount struct {
 // Nowhere reports whether no text contains the word, whatever the filters.
 func (w WordCount) Nowhere() bool { return w.Hits == 0 && len(w.Removed) == 0 }
 
-// explain says in a response why no hit has all words.
+// explain says in a response why no hit has all words, or which words its hits have only in
+// similar spellings, because they occur nowhere.
 func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) (err error) {
+	list, restrictions := in.Plan.Query.Root.Split()
 	if resp.Total > 0 {
+		if in.Reader.IsExcerpt() { // an archive may have more than came from it
+			return nil
+		}
+		similar := slices.DeleteFunc(slices.Clone(list), func(x *words.Expr) bool { return !in.Plan.OnlySimilar(x) })
+		for _, x := range similar[:min(len(similar), maxCounted)] {
+			w, err := countWord(ctx, in, req, x, restrictions)
+			if err != nil {
+				return err
+			}
+			if w != nil && len(w.Nearest) > 0 {
+				resp.Words = append(resp.Words, *w)
+			}
+		}
 		return nil
 	}
 	if resp.TotalAny == 0 {
@@ -49,7 +64,6 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 			resp.Warnings = append(resp.Warnings, unknown...)
 		}
 	}
-	list, restrictions := in.Plan.Query.Root.Split()
 	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {
 		resp.Words, err = countParts(ctx, in, req, found, list[0], restrictions)
 	} else {

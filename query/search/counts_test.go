@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,8 @@ func TestWordsAreCountedAsSearchesCount(t *testing.T) {
 				if strings.Contains(why, "no entry has both") && both > 0 {
 					t.Errorf("%q with %+v: %s, but without filters %d have", a+" "+b, spec, why, both)
 				}
-				if (resp.Words != nil) != (resp.Total == 0) {
+				onlySimilar := resp.Total > 0 && !slices.ContainsFunc(resp.Words, func(w WordCount) bool { return len(w.Nearest) == 0 })
+				if (resp.Words != nil) != (resp.Total == 0) && !onlySimilar {
 					t.Errorf("%q with %+v: %d hits with both, words %v", a+" "+b, spec, resp.Total, resp.Words)
 				}
 			}

@@ -81,7 +81,7 @@ type Response struct {
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Unreadable   int          // hits left out because the system refuses to read their files
 	DidYouMean   string       `wire:"say"` // the query with similar words for those in no document; "" if there are none
-	Words        []WordCount  // how often each word occurs, if no hit has all of them
+	Words        []WordCount  // how often each word occurs, if no hit has all of them; else those that hits have only in similar spellings
 	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
 	About

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,5 +76,30 @@ func TestSearchUnknownValues(t *testing.T) {
 		if diff := cmp.Diff(c.want, l.search(c.req).Warnings); diff != "" {
 			t.Errorf("Run(%+v): warnings (-want +got):\n%s", c.req, diff)
 		}
+	}
+}
+
+// A word that occurs nowhere is said first although hits have one like it; the query that is suggested
+// names that. It is nothing of a word that occurs, or of one that only filters hide.
+func TestAWordWithSimilarOnesOccursNowhere(t *testing.T) {
+	l := newLibrary(t, story{Name: "a", CWD: "/p/one", Start: day, Entries: []turn{
+		prompt("the monsters of the cave"), reply("monsters are fierce"), prompt("a monastery on the hill").Named("m"),
+	}}, story{Name: "b", CWD: "/p/two", Start: day, Entries: []turn{prompt("wolverines and documentation"), reply("the documentation of monsters")}})
+	for _, c := range []struct{ text, why, meant string }{
+		{"docmentation", "docmentation occurs nowhere", "documentation"},
+		{"docmentation monsters", "docmentation occurs nowhere", "documentation monsters"},
+		{"docmentation wolverinse", "docmentation and wolverinse occur nowhere", "documentation wolverines"},
+		{"documentation", "", ""},
+		{"monastery", "", ""},
+		{"documentation monsters", "", ""},
+	} {
+		r := l.search(Request{Text: c.text})
+		if why := ExplainWords(r.Words, r.Removed, r.DidYouMean, Without); r.Total == 0 || why != c.why || r.DidYouMean != c.meant {
+			t.Errorf("%q: %d hits, %q, meant %q; want %q, %q", c.text, r.Total, why, r.DidYouMean, c.why, c.meant)
+		}
+	}
+	r := l.search(Request{Text: "monastery", Spec: filter.Spec{CWD: "/p/two"}})
+	if why := ExplainWords(r.Words, r.Removed, r.DidYouMean, Without); strings.Contains(why, "nowhere") {
+		t.Errorf("a word that another directory has: %q", why)
 	}
 }

@@ -190,7 +190,7 @@ func suggestCommand(a *app.App, text string, res *search.Response) bool {
 		return rest == "" && a.Streams.ErrTTY
 	}
 	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
-	if len(res.Words) > 0 {
+	if res.Total == 0 && len(res.Words) > 0 {
 		nowhere = res.Words[0].Word == word && res.Words[0].Nowhere()
 	}
 	meant, _, _ := strings.Cut(res.DidYouMean, " ")
