@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -145,6 +147,7 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 			return a.wrap(ctx, errRepeated)
 		}
 		seen[string(after)] = true
+		progress(ctx)
 		body["search_after"] = after
 	}
 }
@@ -168,6 +171,16 @@ func (a *Archive) states(ctx context.Context, query object, visit func(*state) e
 
 // Sessions implements remote.Source.
 func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
+	if _, err := a.password(ctx); err != nil { // the user may take a while to answer
+		return c, a.wrap(ctx, err)
+	}
+	ctx, use, stop := a.patient(ctx)
+	defer stop()
+	visitor := visit
+	visit = func(s *remote.Session) (err error) {
+		use(func() { err = visitor(s) })
+		return err
+	}
 	var s *selection
 	var failed error
 	group, both := errgroup.WithContext(ctx)
@@ -199,6 +212,44 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		c.Lower = more
 	}
 	return c, err
+}
+
+// mostWaits is how many times Config.Wait the whole answer to a question may take.
+const mostWaits = 60
+
+type progressKey struct{}
+
+// progress notes that a part of an answer has come: lines, records or a full page.
+func progress(ctx context.Context) {
+	if note, ok := ctx.Value(progressKey{}).(func()); ok {
+		note()
+	}
+}
+
+// patient returns a context for a question that ends if no part of the answer comes for Config.Wait, or if
+// the whole takes mostWaits times as long. The time for which use runs, with what has come, does not count
+// as silence. stop must be called when the question is answered.
+func (a *Archive) patient(ctx context.Context) (_ context.Context, use func(func()), stop func()) {
+	wait := cmp.Or(a.config.Wait, longestWork)
+	silent := func(what string, d time.Duration) error {
+		return a.wrap(context.Background(), fmt.Errorf("%w%s in %v", ErrSilent, what, d))
+	}
+	ctx, stopped := context.WithTimeoutCause(ctx, mostWaits*wait, silent(" that ends", mostWaits*wait))
+	ctx, end := context.WithCancelCause(ctx)
+	var used atomic.Bool
+	late := time.AfterFunc(wait, func() {
+		if !used.Load() {
+			end(silent("", wait))
+		}
+	})
+	ctx = context.WithValue(ctx, progressKey{}, func() { late.Reset(wait) })
+	use = func(f func()) {
+		used.Store(true)
+		f()
+		late.Reset(wait)
+		used.Store(false)
+	}
+	return ctx, use, func() { late.Stop(); end(nil); stopped() }
 }
 
 // selected returns the session files that a question needs, those first that matter most.
@@ -348,6 +399,7 @@ func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, er
 			return keys, nil
 		}
 		composite["after"] = found.After
+		progress(ctx)
 	}
 }
 

@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -191,6 +192,52 @@ func TestSilentEngines(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// The wait holds for all requests up to the first part of an answer together.
+func TestSlowEngine(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, "word")}); err != nil {
+		t.Fatal(err)
+	}
+	a.config.Wait = 300 * time.Millisecond
+	f.before = func(http.ResponseWriter, *http.Request) bool {
+		<-time.After(a.config.Wait / 2)
+		return false
+	}
+	ask := func() error {
+		_, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 1, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
+		return err
+	}
+	if err := ask(); !errors.Is(err, ErrSilent) || err.Error() != "archive team: no answer in 300ms" {
+		t.Errorf("got %v", err)
+	}
+	f.mu.Lock()
+	a.config.Wait, f.before = time.Minute, nil
+	f.mu.Unlock()
+	if err := ask(); err != nil {
+		t.Error(err)
+	}
+}
+
+// However many parts of an answer come, it ends. The time in which a part is used does not count as silence.
+func TestEndlessParts(t *testing.T) {
+	a := &Archive{config: Config{Name: "team", Wait: time.Millisecond}}
+	ctx, _, stop := a.patient(t.Context())
+	defer stop()
+	for ctx.Err() == nil {
+		progress(ctx)
+	}
+	if err := context.Cause(ctx); !errors.Is(err, ErrSilent) || !strings.HasPrefix(err.Error(), "archive team: no answer") {
+		t.Errorf("got %v", err)
+	}
+	a.config.Wait = 20 * time.Millisecond
+	ctx, use, stop := a.patient(t.Context())
+	use(func() { <-time.After(2 * a.config.Wait) })
+	if stop(); !errors.Is(context.Cause(ctx), context.Canceled) {
+		t.Errorf("a slow visitor: %v", context.Cause(ctx))
 	}
 }
 

@@ -329,6 +329,7 @@ func (a *Archive) records(ctx context.Context, list []*state) (map[string]*docum
 	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": docs}, &answer); err != nil {
 		return nil, err
 	}
+	progress(ctx)
 	for i := range answer.Docs {
 		if d := &answer.Docs[i]; d.err == nil && d.Source.FileKey != "" {
 			found[d.Source.FileKey] = &d.Source

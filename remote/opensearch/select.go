@@ -282,6 +282,7 @@ func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[
 	if err != nil {
 		return nil, err
 	}
+	progress(ctx)
 	found := make(map[string][]adapter.Line)
 	for i := range page.Hits.Hits {
 		d := &page.Hits.Hits[i].Source

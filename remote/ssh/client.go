@@ -49,6 +49,8 @@ func (e *HostError) Error() string { return e.Reason }
 type Client struct {
 	Host
 	options Options
+	most    int64         // as of maxParts
+	whole   time.Duration // for all parts of an answer, without the time in which these are used
 
 	names sync.Map // of sessions that were in answers, by path: as commands accept them there
 
@@ -58,7 +60,9 @@ type Client struct {
 
 var _ remote.Answers = (*Client)(nil)
 
-func NewClient(h Host, o Options) *Client { return &Client{Host: h, options: o} }
+func NewClient(h Host, o Options) *Client {
+	return &Client{Host: h, options: o, most: maxParts, whole: maxWaits * o.Wait}
+}
 
 // Close ends the connection.
 func (c *Client) Close() {
@@ -276,7 +280,7 @@ func (n *connection) end(id int) {
 }
 
 // ask asks a question, calls part with each part of the answer, and decodes the answer. It waits up to
-// Wait for the answer or its first part, and as long for each further part.
+// Wait for the answer or its first part, and as long for each further part, as long as that comes to an end.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -300,6 +304,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	}
 	defer n.end(m.ID)
 	some, to := false, n.lines
+	most, left, since := c.most, c.whole, c.options.Now()
 	for {
 		select {
 		case to <- line:
@@ -316,11 +321,15 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 			case r.Part == nil || part == nil:
 				return c.refused(errGarbage)
 			}
+			left -= c.options.Now().Sub(since)
+			if most -= int64(len(r.Part)+len(r.Beside)) + partCost; most < 0 || left <= 0 {
+				return c.refused(errEndless)
+			}
 			if err := part(&r); err != nil {
 				n.cancel(m.ID)
 				return err
 			}
-			some = true
+			some, since = true, c.options.Now()
 			late.Reset(c.options.Wait)
 		case <-late.C:
 			n.cancel(m.ID)
@@ -331,6 +340,8 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 		}
 	}
 }
+
+var errEndless = errors.New("its answer does not end")
 
 // says returns the error that a host has answered with. The hint of the host is quoted as its own words.
 func (c *Client) says(e *remote.Error) error {

@@ -104,6 +104,15 @@ var behaviours = map[string]func(in *bufio.Reader){
 		fmt.Printf(`{"id":%d,"part":{}}`+"\n", m.ID)
 		_, _ = io.Copy(io.Discard, in)
 	},
+	"flood": func(in *bufio.Reader) { // parts without end
+		greet(Protocol, 7)
+		_, _ = in.ReadString('\n')
+		for {
+			if _, err := fmt.Println(`{"id":1,"part":` + smallPart + `}`); err != nil {
+				return
+			}
+		}
+	},
 	"drip": func(in *bufio.Reader) { // an answer of which each byte takes a while
 		greet(Protocol, 7)
 		fmt.Print(`{"id":1,"answer":{"Total":`)
@@ -141,6 +150,8 @@ var behaviours = map[string]func(in *bufio.Reader){
 			"Sessions":[{"sessionPath":"/s/none.jsonl"},{"sessionPath":"/s/b.jsonl","messages":-1}]}`)
 	},
 }
+
+const smallPart = `{"sessionPath":"/s/a.jsonl","Matched":1}`
 
 func greet(protocol, schema int) {
 	fmt.Printf(`{"pigrep":{"protocol":%d,"version":"1.2\u001b[31m","schema":%d}}`+"\n", protocol, schema)
@@ -465,6 +476,26 @@ func TestSilence(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An answer of parts that go on for ever ends: by their number, and by the time that they take.
+func TestEndlessParts(t *testing.T) {
+	for name, set := range map[string]func(*Client){
+		"number": func(c *Client) { c.most = 1000 * (partCost + int64(len(smallPart))) },
+		"time":   func(c *Client) { c.whole = short },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := client(t, "flood", long)
+			set(c)
+			parts := 0
+			h := &Asking{Hosts: &Hosts{Clients: []*Client{c}}}
+			_, err := h.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { parts++; return nil })
+			missing := h.Missing()
+			if err != nil || len(missing) != 1 || missing[0].Reason != "its answer does not end" || !missing[0].Some || name == "number" && parts != 1000 {
+				t.Errorf("%d parts, %v, missing %+v", parts, err, missing)
+			}
+		})
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"pigrep/query/blame"
 	"pigrep/query/sessions"
 	"pigrep/remote"
-	"pigrep/remote/opensearch"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -54,19 +53,26 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
+	within := mcp.AnswerWithin
+	if len(o.On)+len(o.From) > 0 {
+		within = max(within, o.Wait)
+	}
+	o.Wait = min(o.Wait, toOpen(within)) // the others still answer if one does not
 	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
 	x := snapshot.OpenLive(ctx, p)
 	defer x.Close()
+	x.Patience = toOpen(within)
 	config := mcpConfig(x, p, o.Reveal)
-	if p.Hosts != nil {
-		config.Wait = 2 * o.Wait // for what they know of each other, and for their answers
-	}
+	config.Within = within
 	config.Only = req.Agents
 	return mcp.Serve(ctx, config, a.Streams.In, a.Streams.Out)
 }
+
+// toOpen is how much of the time for a call is for indexing what is new, or for waiting for other machines.
+func toOpen(within time.Duration) time.Duration { return within * 3 / 5 }
 
 func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	a := p.App
@@ -117,16 +123,11 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	open := c.Open
 	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
 		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
-		wait := p.Elsewhere.Wait
-		asking, stop := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%w of the archives in %v", opensearch.ErrSilent, wait))
-		s, err := snapshot.Open(asking, p, of)
+		s, err := snapshot.Open(ctx, p, of)
 		if err != nil {
-			stop()
 			return nil, agentError(ctx, err)
 		}
-		at := unnumbered(forAgents(s))
-		at.Close = func() { stop(); _ = s.Close() } // until then, more of the sessions is read
-		return at, nil
+		return unnumbered(forAgents(s)), nil
 	}
 	if p.Hosts != nil {
 		what, hint = "other machines", "`pigrep hosts` says what they have"

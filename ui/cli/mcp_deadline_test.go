@@ -4,7 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/remote"
 	"pigrep/ui/mcp"
 )
 
@@ -13,8 +17,9 @@ import (
 func TestDeadlineForAgents(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, samples, func(c *mcp.Config) {
-		c.Budget = func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }
+		c.Within, c.Budget = 0, func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }
 	})
+	g.settle()
 	for tool, arguments := range map[string]string{
 		"search": `{"query":"a* b* c*"}`, "list_sessions": `{"query":"timeout"}`, "find_fix": `{"error":"connection refused"}`, "tool_calls": `{"query":"timeout"}`,
 	} {
@@ -28,6 +33,27 @@ func TestDeadlineForAgents(t *testing.T) {
 	}
 	if g.result("status", `{}`).IsError {
 		t.Error("status fails")
+	}
+}
+
+// The time for a call holds for opening the index, too: for what other machines send for it.
+func TestOpeningWithinTheDeadline(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples, func(c *mcp.Config) {
+		c.Within, c.Open = 20*time.Millisecond, func(ctx context.Context, _ remote.Question) (*mcp.Index, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	})
+	for tool, arguments := range map[string]string{
+		"search": `{"query":"x"}`, "grep": `{"pattern":"x"}`, "usage": `{}`, "list_sessions": `{}`, "find_fix": `{"error":"x"}`, "tool_calls": `{}`, "recap": `{}`, "read_session": `{"session":"x"}`,
+	} {
+		if text := g.fails(tool, arguments); !strings.Contains(text, "not answered within 20ms") {
+			t.Errorf("%s: %q", tool, text)
+		}
+	}
+	if _, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "pigrep://session/x"}); err == nil {
+		t.Error("the resource was read")
 	}
 }
 

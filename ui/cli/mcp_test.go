@@ -57,6 +57,7 @@ func newAgentNamed(t *testing.T, name, from string, configure ...func(*mcp.Confi
 	g.x = snapshot.OpenLive(t.Context(), p)
 	g.x.Patience = time.Minute // the first index may take long on a busy machine
 	config := mcpConfig(g.x, p, false)
+	config.Within = time.Minute
 	for _, change := range configure {
 		change(&config)
 	}

@@ -571,7 +571,7 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 			f.Warnings = append(f.Warnings, warning)
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		f.Complete, f.Warnings = false, append(f.Warnings, late)
+		f.Complete, f.Warnings = false, append(f.Warnings, s.late())
 	case refused:
 		return nil, &Error{codeQuery, pattern.Error(), tries[pattern.Try]}
 	case !errors.Is(err, errCounted):

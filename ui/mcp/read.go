@@ -226,8 +226,6 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		return nil, err
 	}
 	defer x.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
 	c, err := s.openSession(x, in.Session, in.Entry)
 	if err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		Notes: notes(res, q.leftOut != nil && len(in.Given[filter.Exclude]) == 0),
 	}
 	if res.Late {
-		res.Warnings = append(res.Warnings, late)
+		res.Warnings = append(res.Warnings, s.late())
 	}
 	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), head: answer.head(res), line: (*hitRow).text}
 	p.footer.leaveOut(res.Searches)

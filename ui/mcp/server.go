@@ -61,9 +61,10 @@ type Config struct {
 	// Help is the page about the query language.
 	Help func() string
 
-	// Wait is how much longer a call may take, because other machines are waited for.
-	Wait time.Duration
-	// Budget limits the work of a call with the index open; nil for answerWithin, and Wait.
+	// Within is how long a call may take, with updating and opening the index and asking other
+	// machines; 0 for AnswerWithin.
+	Within time.Duration
+	// Budget limits a call; nil for Within.
 	Budget func(context.Context) (context.Context, context.CancelFunc)
 
 	Only    []string          // the agents whose sessions are asked if a call names none; nil for all
@@ -125,14 +126,16 @@ const (
 	codeLate          = "deadline"
 )
 
-// answerWithin is how long a call may work on its answer. An agent waits for it, and so do
-// other programs for the processor.
-const answerWithin = 5 * time.Second
+// AnswerWithin is how long a call may take. An agent waits for it, and so do other programs for the
+// processor.
+const AnswerWithin = 5 * time.Second
 
 const lateHint = "narrow it: rarer or fewer words, patterns and wildcards; a project, session, kind or since; a smaller limit or context"
 
-// late is the warning of an answer that is cut short.
-var late = fmt.Sprintf("stopped after %s, with what was found by then; %s", answerWithin, lateHint)
+// late returns the warning of an answer that is cut short.
+func (s *server) late() string {
+	return fmt.Sprintf("stopped after %s, with what was found by then; %s", s.Within, lateHint)
+}
 
 // server answers the calls of tools.
 type server struct {
@@ -149,9 +152,10 @@ func New(c Config) *mcp.Server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Within = cmp.Or(c.Within, AnswerWithin)
 	if c.Budget == nil {
 		c.Budget = func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, answerWithin+c.Wait)
+			return context.WithTimeout(ctx, c.Within)
 		}
 	}
 	s := &server{Config: c}
@@ -189,8 +193,7 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 //go:embed tools.txt
 var toolTexts string
 
-// addList adds a tool that lists: with the index open, and within the time for an answer, find
-// returns the rows from the cursor on.
+// addList adds a tool that lists: with the index open, find returns the rows from the cursor on.
 func addList[Answer, In, Row any](s *server, name string, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
 	add(s, name, open(schemaOf[Answer]()), func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
 		q, err := s.ask(ctx, name, in, asked(in))
@@ -198,8 +201,6 @@ func addList[Answer, In, Row any](s *server, name string, asked func(*In) listin
 			return nil, err
 		}
 		defer q.Close()
-		ctx, cancel := s.Budget(ctx)
-		defer cancel()
 		page, err := find(ctx, q, in)
 		if err != nil {
 			return nil, q.failed(err)
@@ -208,7 +209,7 @@ func addList[Answer, In, Row any](s *server, name string, asked func(*In) listin
 	})
 }
 
-// add adds a tool: call makes a result of its arguments, which it may change.
+// add adds a tool: call makes a result of its arguments, which it may change, within the time for an answer.
 func add[In any](s *server, name string, output *jsonschema.Schema, call func(context.Context, *In) (*mcp.CallToolResult, error)) {
 	input := inputSchema[In]()
 	_, text, _ := strings.Cut("\n"+toolTexts, "\n"+name+" | ")
@@ -229,12 +230,14 @@ func add[In any](s *server, name string, output *jsonschema.Schema, call func(co
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 			s.client.Store(&p.ClientInfo.Name)
 		}
+		asking, cancel := s.Budget(ctx)
+		defer cancel()
 		answer := func() (*mcp.CallToolResult, error) {
 			var in In
 			if err := decode(req.Params.Arguments, input, &in); err != nil {
 				return nil, err
 			}
-			return call(ctx, &in)
+			return call(asking, &in)
 		}
 		if result, err = answer(); errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
 			result, err = answer()
@@ -243,7 +246,7 @@ func add[In any](s *server, name string, output *jsonschema.Schema, call func(co
 		case ctx.Err() != nil:
 			return nil, ctx.Err() // the client does not wait any more
 		case errors.Is(err, context.DeadlineExceeded):
-			return failure(&Error{codeLate, fmt.Sprintf("not answered within %s", answerWithin), lateHint}), nil
+			return failure(&Error{codeLate, fmt.Sprintf("not answered within %s", s.Within), lateHint}), nil
 		case err != nil:
 			s.Logger.Debug("refused", "tool", name, "error", err)
 			return failure(err), nil
@@ -365,6 +368,8 @@ func (s *server) sessionResource(ctx context.Context, req *mcp.ReadResourceReque
 	if one {
 		in.Around = new(int)
 	}
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	result, err := s.read(ctx, in)
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == codeNotFound || e.Code == codeAmbiguous) {
 		return nil, mcp.ResourceNotFoundError(uri)

@@ -56,9 +56,8 @@ type Location struct {
 // Elsewhere is the archives that a run asks.
 type Elsewhere struct {
 	Sources []remote.Source
-	Here    bool          // the sessions of this machine too
-	Host    string        // the name of this machine
-	Wait    time.Duration // for each of their answers
+	Here    bool   // the sessions of this machine too
+	Host    string // the name of this machine
 }
 
 // Names says which archives are asked.
@@ -109,7 +108,7 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 	if len(o.From) == 0 {
 		return nil
 	}
-	p.Elsewhere = &Elsewhere{Wait: o.Wait}
+	p.Elsewhere = &Elsewhere{}
 	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait)
 	p.nameHost()
 	return err
@@ -367,7 +366,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	}
 	options := HostOptions(p.App, o)
 	p.Hosts = &ssh.Hosts{Clients: lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })}
-	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here, Wait: o.Wait} // for whole sessions
+	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here} // for whole sessions
 	p.nameHost()
 	return nil
 }
