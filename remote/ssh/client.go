@@ -88,6 +88,7 @@ func (c *Client) Version() string {
 type connection struct {
 	command  *exec.Cmd
 	stdin    io.WriteCloser
+	stdout   io.ReadCloser
 	lines    chan []byte // to be written to stdin
 	stderr   *tail
 	greeted  chan struct{} // closed when the host has said its greeting, or failed
@@ -125,8 +126,7 @@ func (c *Client) connect() (*connection, error) {
 	if n.stdin, err = n.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	stdout, err := n.command.StdoutPipe()
-	if err != nil {
+	if n.stdout, err = n.command.StdoutPipe(); err != nil {
 		return nil, err
 	}
 	if err := n.command.Start(); err != nil {
@@ -136,7 +136,7 @@ func (c *Client) connect() (*connection, error) {
 		n.lines <- []byte(first)
 	}
 	go n.write()
-	go n.read(stdout)
+	go n.read()
 	c.conn = n
 	return n, nil
 }
@@ -146,8 +146,8 @@ func (c *Client) problem(reason, hint string) *HostError {
 }
 
 // read reads what the host says until it ends.
-func (n *connection) read(stdout io.Reader) {
-	lines := bufio.NewReaderSize(stdout, 64<<10)
+func (n *connection) read() {
+	lines := bufio.NewReaderSize(n.stdout, 64<<10)
 	err := n.greet(lines)
 	close(n.greeted)
 	var buf []byte
@@ -222,10 +222,11 @@ func (n *connection) err() error {
 	return n.failed
 }
 
-// close ends the connection. The host ends when its stdin does; a program that reaches it and
-// does not end by itself is killed.
+// close ends the connection, and nothing more of what the host sends is read. The host ends when its
+// stdin does; a program that reaches it and does not end by itself is killed.
 func (n *connection) close() {
 	_ = n.stdin.Close()
+	_ = n.stdout.Close()
 	time.AfterFunc(time.Second, func() {
 		select {
 		case <-n.ended:

@@ -490,7 +490,9 @@ func TestEndlessParts(t *testing.T) {
 			set(c)
 			parts := 0
 			h := &Asking{Hosts: &Hosts{Clients: []*Client{c}}}
-			_, err := h.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { parts++; return nil })
+			var flood *connection
+			_, err := h.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { parts, flood = parts+1, c.conn; return nil })
+			<-flood.ended // nothing of what it still sends is read
 			missing := h.Missing()
 			if err != nil || len(missing) != 1 || missing[0].Reason != "its answer does not end" || !missing[0].Some || name == "number" && parts != 1000 {
 				t.Errorf("%d parts, %v, missing %+v", parts, err, missing)
