@@ -360,7 +360,7 @@ func (g *Gathered) Count(ctx context.Context, sent *words.Statistics) (*words.St
 		}
 		whole.Add(of)
 	}
-	whole.Add(&words.Statistics{Compounds: sent.Compounds, More: g.Inexact})
+	whole.More = g.Inexact
 	return whole, nil
 }
 

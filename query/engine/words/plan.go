@@ -346,7 +346,7 @@ func (x *resolver) complete(p *ResolvedWord) error {
 		p.Weight = p.Terms[0].IDF
 	}
 	if p.Find != nil {
-		p.AllIDF = x.idf(x.counts(p).All)
+		p.AllIDF = x.idf(int(p.allCount.Load()))
 		p.WholeIDF = p.AllIDF
 		if p.Scored {
 			p.Weight = p.AllIDF
@@ -367,8 +367,7 @@ func (x *resolver) complete(p *ResolvedWord) error {
 			return err
 		}
 	}
-	n := x.counts(p)
-	p.AllIDF, p.WholeIDF = x.idf(n.All), x.idf(n.Whole)
+	p.AllIDF, p.WholeIDF = x.idf(int(p.allCount.Load())), x.idf(int(p.wholeCount.Load()))
 	if p.Scored && p.Weight == 0 {
 		p.Weight = p.AllIDF
 	}

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index"
-	"pigrep/index/segment"
-	"pigrep/query/engine/docset"
 	"pigrep/query/engine/syntax"
 )
 
@@ -20,18 +18,10 @@ import (
 type Statistics struct {
 	Documents int
 	Tokens    int
-	Newest    time.Time           // entry
-	Terms     map[string]int      // documents with each term that the query may match
-	Compounds map[string]Compound // by ResolvedWord.key
-	Cut       bool                // a typed prefix begins more terms than there are in Terms
-	More      bool                // there are hits that no index which is asked has
-}
-
-// Compound says how many documents have all parts of a word, and how many of them may have
-// them together.
-type Compound struct {
-	All   int
-	Whole int
+	Newest    time.Time      // entry
+	Terms     map[string]int // documents with each term that the query may match
+	Cut       bool           // a typed prefix begins more terms than there are in Terms
+	More      bool           // there are hits that no index which is asked has
 }
 
 // Limits of Statistics.
@@ -51,20 +41,16 @@ func (s *Statistics) Add(o *Statistics) {
 		s.Newest = o.Newest
 	}
 	if s.Terms == nil {
-		s.Terms, s.Compounds = map[string]int{}, map[string]Compound{}
+		s.Terms = map[string]int{}
 	}
 	for t, n := range o.Terms {
 		s.Terms[t] = min(s.Terms[t]+n, s.Documents)
-	}
-	for word, n := range o.Compounds {
-		have := s.Compounds[word]
-		s.Compounds[word] = Compound{min(have.All+n.All, s.Documents), min(have.Whole+n.Whole, s.Documents)}
 	}
 }
 
 // newStatistics returns the Statistics of an index without any term.
 func newStatistics(r *index.Reader) *Statistics {
-	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
+	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}}
 	for _, sum := range r.Beginnings() {
 		if sum.Newest.After(s.Newest) {
 			s.Newest = sum.Newest
@@ -102,9 +88,6 @@ func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) 
 	for _, p := range x.plan.Words {
 		if err := ctx.Err(); err != nil {
 			return nil, err
-		}
-		if p.Find != nil || len(p.Parts) > 0 {
-			s.Compounds[p.key()] = p.counts()
 		}
 		if err := s.list(&expander{resolver: x, seen: map[string]bool{}}, p); err != nil {
 			return nil, err
@@ -180,30 +163,11 @@ func (s *Statistics) listLooser(e *expander, w *ResolvedWord) error {
 	if total > 0 || len(w.Parts) > 0 || length < minFuzzy || strings.ContainsFunc(w.Term, unicode.IsDigit) {
 		return nil
 	}
-	return s.listHalves(e, w.Term)
-}
-
-// listHalves counts the words that together spell a word, and the documents with both.
-func (s *Statistics) listHalves(e *expander, term string) error {
-	halves, err := e.halves(term)
-	if err != nil {
-		return err
+	halves, err := e.halves(w.Term)
+	for _, t := range halves {
+		s.add(Expansion{Term: t, DF: e.terms[t].df})
 	}
-	for i := 0; i < len(halves); i += 2 {
-		first, second := e.terms[halves[i]].df, e.terms[halves[i+1]].df
-		s.add(Expansion{Term: halves[i], DF: first}, Expansion{Term: halves[i+1], DF: second})
-		if first == 0 || second == 0 {
-			continue
-		}
-		both := newResolvedWord(&Word{Text: term, Scored: true, Parts: halves[i : i+2]}, 0, len(e.segments))
-		both.Split = true
-		err := docset.EachSegment(e.segments, func(number int, seg *segment.Segment) error { return both.findWhole(number, seg, e.dictionary) })
-		if err != nil {
-			return err
-		}
-		s.Compounds[both.key()] = both.counts()
-	}
-	return nil
+	return err
 }
 
 // prefixed returns the terms that are longer than a prefix and begin with it, the most frequent
@@ -219,30 +183,4 @@ func (s *Statistics) prefixed(prefix string, limit int) (terms []Expansion, all 
 		terms = terms[:limit]
 	}
 	return terms, all
-}
-
-// key names the parts of a word among those of all queries.
-func (p *ResolvedWord) key() string {
-	switch {
-	case p.Split:
-		return strings.Join(p.Parts, " + ")
-	case !p.Scored:
-		return "-" + p.Text
-	}
-	return p.Text
-}
-
-// counts returns what findWhole has counted.
-func (p *ResolvedWord) counts() Compound {
-	return Compound{int(p.allCount.Load()), int(p.wholeCount.Load())}
-}
-
-// counts returns the documents that have all parts of a word, in all indexes that answer.
-func (x *resolver) counts(p *ResolvedWord) Compound {
-	if x.shared != nil {
-		if n, ok := x.shared.Compounds[p.key()]; ok {
-			return n
-		}
-	}
-	return p.counts()
 }

@@ -336,7 +336,6 @@ func wholeOf(ctx context.Context, p *location.Location, q remote.Question, here 
 	if err == nil && p.Elsewhere.Here {
 		var own *words.Statistics
 		if own, err = search.Statistics(ctx, here, req); err == nil {
-			own.Compounds = nil // they are among those that were sent
 			whole.Add(own)
 		}
 	}
