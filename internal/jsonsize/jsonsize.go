@@ -20,9 +20,12 @@ func Of(data []byte, t reflect.Type, limit int64) int64 {
 // counting scans JSON. It does not look for errors, which json.Unmarshal finds.
 type counting struct {
 	data        []byte
-	at          int
+	at, depth   int
 	size, limit int64
 }
+
+// mostDepth is how deep json.Unmarshal decodes.
+const mostDepth = 10_000
 
 // next returns the next character that is not white space; 0 at the end, or beyond the limit.
 func (c *counting) next() byte {
@@ -51,6 +54,10 @@ var anyKind = reflect.TypeFor[any]()
 
 // value scans a value. A slice takes up to three times the memory of its elements while it grows.
 func (c *counting) value(t reflect.Type) {
+	if c.depth++; c.depth > mostDepth {
+		c.at = len(c.data)
+	}
+	defer func() { c.depth-- }()
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 		c.size += int64(t.Size())
