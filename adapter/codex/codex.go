@@ -191,7 +191,7 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 	r := &adapter.Resumption{Install: "npm install -g @openai/codex", Dir: q.Dir}
 	s, o := q.Session(r)
 	if o == nil {
-		o = obstacle(env, s, q)
+		o = obstacle(env, s)
 	}
 	if o != nil {
 		o.Program = program
@@ -210,7 +210,7 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 
 // obstacle returns why Codex does not open a session, nil if it does. It opens compressed
 // files.
-func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequest) *adapter.Obstacle {
+func obstacle(env adapter.Environment, s *session.Summary) *adapter.Obstacle {
 	switch {
 	case s.Version == versionFlat:
 		return &adapter.Obstacle{Reason: "a version before 0.34 wrote it, and later ones do not open its format"}

@@ -41,9 +41,11 @@ func (o *Outline) First() (Entry, bool) {
 // Before returns the last entry that begins before the byte offset; false if none does.
 func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 	w := o.Walk()
-	if g := w.groupOf(offset - 1); g < 0 || !w.enter(g, offset) {
+	g := w.groupOf(offset - 1)
+	if g < 0 {
 		return Entry{}, false
 	}
+	w.enter(g, offset)
 	for last = w.entry; w.left > 0; last = w.entry {
 		w.next()
 		if w.entry.Offset >= offset {
@@ -396,9 +398,11 @@ type Walk struct {
 func (o *Outline) Walk() *Walk { return &Walk{nodes: &o.nodes, last: -1} }
 
 func (w *Walk) At(offset int64) (Entry, bool) {
-	if g := w.groupOf(offset); g < 0 || !w.enter(g, offset) {
+	g := w.groupOf(offset)
+	if g < 0 {
 		return Entry{}, false
 	}
+	w.enter(g, offset)
 	for w.left > 0 && w.entry.Offset < offset {
 		w.next()
 	}
@@ -406,14 +410,13 @@ func (w *Walk) At(offset int64) (Entry, bool) {
 }
 
 // enter begins to decode a group, unless the entry at the offset is still ahead in it.
-func (w *Walk) enter(g int, offset int64) bool {
+func (w *Walk) enter(g int, offset int64) {
 	if g == w.last && w.entry.Offset <= offset {
-		return true
+		return
 	}
 	_, rows := w.group(g)
 	w.last, w.at, w.left, w.rows, w.entry = g, g*nodeGroup-1, min(nodeGroup, w.count-g*nodeGroup), w.nodes.rows(rows), Entry{}
 	w.next()
-	return true
 }
 
 // forward goes to the next entry, if there is one.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"slices"
 	"sort"
 	"time"
@@ -300,19 +299,12 @@ func CompareStarts(a, b time.Time) int {
 }
 
 // Identity is what copies of a session on several machines have in common: a hash of its agent,
-// id, part and time; 0 without an id. Its upper half is NameHash of the id.
+// id, part and time; 0 without an id.
 func (s *Summary) Identity() uint64 {
 	if s.ID == "" {
 		return 0
 	}
-	h := fnv.New32a()
+	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d", ShortAgent(s.Agent), s.ID, s.Part, s.Timestamp.UnixMilli())
-	return uint64(NameHash(s.ID))<<32 | uint64(h.Sum32())
-}
-
-// NameHash is a hash of an id or of the name of a session file.
-func NameHash(name string) uint32 {
-	h := fnv.New32a()
-	_, _ = io.WriteString(h, name)
-	return h.Sum32()
+	return h.Sum64()
 }

@@ -101,7 +101,7 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 	for i := made; i < len(b.facts.Calls); i++ {
 		if c := &b.facts.Calls[i]; c.Kind == session.CallPlain || c.Kind == session.CallShell {
 			b.calling = b.calling || c.Kind == session.CallPlain
-			b.events = append(b.events, event{what: called, place: b.place(e, node), call: i})
+			b.events = append(b.events, event{what: called, place: b.place(node), call: i})
 		}
 	}
 	if b.calling { // what earlier pieces of the message said ends nothing
@@ -113,7 +113,7 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 		answers = b.polled(e, answers)
 	}
 	if part, m, ok := b.finder.inEntry(e); ok {
-		p := b.place(e, node)
+		p := b.place(node)
 		p.Kind, p.Tool, p.Text = e.Parts[part].Kind, strings.Clone(e.Parts[part].Tool), b.lines(e.Parts[part].Text, m.start, m.end)
 		b.events = append(b.events, event{what: occurred, place: p, call: answers, match: m})
 		return
@@ -122,7 +122,7 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 		b.events = append(b.events, event{what: answered, call: answers, errs: b.facts.Calls[answers].Shell && saysError(e)})
 	}
 	if e.Role == session.RoleAssistant && !e.IsError {
-		p := b.place(e, node)
+		p := b.place(node)
 		for i := range e.Parts {
 			if part := &e.Parts[i]; part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 {
 				p.Kind, p.Text = part.Kind, b.beginning(part.Text)
@@ -190,7 +190,7 @@ func ErrorLine(output []byte) string {
 	return string(output[bytes.LastIndexByte(output, '\n')+1:])
 }
 
-func (b *branch) place(e *session.Entry, node int) Place {
+func (b *branch) place(node int) Place {
 	n := &b.record.Nodes[node]
 	return Place{
 		EntryID: n.ID, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Length: n.Length, Branch: entry.BranchOf(b.tree, node),

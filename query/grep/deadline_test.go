@@ -32,7 +32,7 @@ func TestFinderStops(t *testing.T) {
 				}
 				return ctx.Err() != nil
 			}
-			f.find(line, -1, false)
+			f.find(line, 0, -1, false)
 			if asked < 3 || asked > 5 {
 				t.Errorf("%.20q, %d bytes: asked %d times whether to stop, of which the third said so", req.Patterns[0], limit, asked)
 			}

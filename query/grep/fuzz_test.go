@@ -74,7 +74,7 @@ func FuzzGrep(f *testing.F) {
 			}
 		}
 		finder := newFinder(t.Context(), p, int(mode)<<8)
-		for _, b := range finder.find([]byte(text), -1, false) {
+		for _, b := range finder.find([]byte(text), 0, -1, false) {
 			got = append(got, text[b.start:b.end])
 		}
 		if req.Multiline && len(got) > 0 {

@@ -37,14 +37,9 @@ func newFinder(ctx context.Context, p *literal.Pattern, limit int) *finder {
 }
 
 // find returns the matching blocks, up to limit unless that is negative. If brief, it is
-// enough to know which lines match. The slice is valid until the next call.
-func (f *finder) find(text []byte, limit int, brief bool) []block {
-	return f.findFrom(text, 0, limit, brief)
-}
-
-// findFrom is like find from an offset on: 0, or the line after the last block of the call
-// before, which was for the same text.
-func (f *finder) findFrom(text []byte, from, limit int, brief bool) []block {
+// enough to know which lines match. It begins at an offset: 0, or the line after the last
+// block of the call before, which was for the same text. The slice is valid until the next call.
+func (f *finder) find(text []byte, from, limit int, brief bool) []block {
 	f.blocks = f.blocks[:0]
 	if len(text) == 0 {
 		return nil

@@ -261,7 +261,7 @@ func (w *worker) searchPart(e *session.Entry, part int, at time.Time) error {
 		if group >= 0 && (limit < 0 || limit > group) {
 			limit = group
 		}
-		blocks := w.finder.findFrom(text, from, limit, brief)
+		blocks := w.finder.find(text, from, limit, brief)
 		found := len(blocks)
 		if found > 0 {
 			from = blocks[found-1].end + 1
@@ -413,7 +413,7 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 		}
 		start, end, next := jsonl.LineAround(json, from, pos)
 		if w.hasRest(json[start:end]) {
-			n += len(w.finder.find(w.decode(json[start:end]), limit-n, true))
+			n += len(w.finder.find(w.decode(json[start:end]), 0, limit-n, true))
 		}
 		from = next
 	}

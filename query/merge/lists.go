@@ -41,12 +41,12 @@ func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Respon
 	if m.Total == 0 {
 		m.Warnings = said(lists.Map(list, func(r *sessions.Response) []string { return r.Warnings }))
 	}
-	rows := make([][]sessions.Session, len(list))
-	for i, r := range list {
-		rows[i] = r.Sessions
-	}
-	if m.Sessions = ordered(rows, compareActivity); req.Forks {
+	rows := lists.Map(list, func(r *sessions.Response) []sessions.Session { return r.Sessions })
+	if req.Forks {
 		m.Sessions = families(rows)
+	} else {
+		m.Sessions = slices.Concat(rows...)
+		lists.SortStable(m.Sessions, compareActivity)
 	}
 	m.Sessions = first(distinct(m.Sessions), req.Limit)
 	return m
@@ -71,7 +71,7 @@ func distinct(list []sessions.Session) []sessions.Session {
 	return left
 }
 
-func compareActivity(a, b *sessions.Session) int {
+func compareActivity(a, b sessions.Session) int {
 	return cmp.Or(b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
 }
 
@@ -94,23 +94,19 @@ func families(rows [][]sessions.Session) (list []sessions.Session) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b family) int { return compareActivity(&a.latest, &b.latest) })
+	slices.SortStableFunc(all, func(a, b family) int { return compareActivity(a.latest, b.latest) })
 	for _, f := range all {
 		list = append(list, f.list...)
 	}
 	return list
 }
 
-func searches(list []*sessions.Response) []*search.Response {
-	return lists.Map(list, func(r *sessions.Response) *search.Response { return cmp.Or(r.Found, &search.Response{}) })
-}
-
 // sessionsFound fills in the sessions with hits.
-func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*sessions.Response) {
+func sessionsFound(m *sessions.Response, req *sessions.Request, list []*sessions.Response) {
 	query := req.Search()
-	found := Search(&query, searches(lists))
+	found := Search(&query, lists.Map(list, func(r *sessions.Response) *search.Response { return cmp.Or(r.Found, &search.Response{}) }))
 	rows := make(map[string]*sessions.Session)
-	for _, r := range lists {
+	for _, r := range list {
 		for i := range r.Sessions {
 			rows[r.Sessions[i].SessionPath] = &r.Sessions[i]
 		}

@@ -133,14 +133,6 @@ func first[T any](list []T, limit int) []T {
 	return list
 }
 
-// ordered returns the elements of several lists in one order. Those that compare as equal keep
-// the order of the hosts.
-func ordered[T any](lists [][]T, compare func(a, b *T) int) []T {
-	all := slices.Concat(lists...)
-	slices.SortStableFunc(all, func(a, b T) int { return compare(&a, &b) })
-	return all
-}
-
 // errEnough ends a stream whose limit is reached.
 var errEnough = errors.New("enough")
 

@@ -314,8 +314,10 @@ func (a *Archive) decode(ctx context.Context, resp *http.Response, out any) erro
 		out = &struct{}{}
 	}
 	err = json.Unmarshal(data, out)
-	if of, ok := out.(interface{ strict([]byte) error }); ok && isForm(err) {
-		err = of.strict(data)
+	if of, ok := out.(interface{ strict([]byte) error }); ok {
+		if _, isForm := errors.AsType[*json.UnmarshalTypeError](err); isForm {
+			err = of.strict(data)
+		}
 	}
 	if cut, ok := errors.AsType[*json.SyntaxError](err); ok && cut.Offset == int64(len(data)) {
 		return fmt.Errorf("%w: %v", ErrCut, err)
@@ -324,11 +326,6 @@ func (a *Archive) decode(ctx context.Context, resp *http.Response, out any) erro
 		return fmt.Errorf("%w: %s", ErrNotEngine, said(err.Error()))
 	}
 	return nil
-}
-
-func isForm(err error) bool {
-	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	return ok
 }
 
 // said returns what an engine says as one line that is not long.

@@ -265,7 +265,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	case n > 1 && canShow(a) && !a.JSON:
 		return nil, errSeveral
 	case n > 1 && req.Text == "":
-		return nil, o.needsOne(a, x, list)
+		return nil, needsOne(x, list)
 	}
 	s := &list.Sessions[0]
 	entry := ""
@@ -305,7 +305,7 @@ func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snap
 
 // needsOne returns the error for a command without words that cannot ask, with the
 // sessions it could resume.
-func (o *resumeOptions) needsOne(a *app.App, x *snapshot.Snapshot, list *sessions.Response) error {
+func needsOne(x *snapshot.Snapshot, list *sessions.Response) error {
 	summaries := x.Reader.Summaries()
 	lineage := sessions.NewLineage(x.Reader)
 	var found []*session.Summary

@@ -60,7 +60,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	listener, err := listen(a, o.Port.N)
+	listener, err := listen(o.Port.N)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 }
 
 // listen listens on a port of this machine; 0 is any.
-func listen(a *app.App, port int) (net.Listener, error) {
+func listen(port int) (net.Listener, error) {
 	if port < 0 || port > math.MaxUint16 {
 		return nil, problem.Usagef("name one from 1 to 65535, or leave out --port for any that is free", "there is no port %d", port)
 	}

@@ -34,11 +34,10 @@ func TestPortIsTaken(t *testing.T) {
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
-	a, _, _ := testApp(t)
-	if _, err := listen(a, 70000); err == nil || !strings.Contains(err.Error(), "there is no port 70000") {
+	if _, err := listen(70000); err == nil || !strings.Contains(err.Error(), "there is no port 70000") {
 		t.Errorf("listen on port 70000: %v", err)
 	}
-	_, err = listen(a, port)
+	_, err = listen(port)
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || !strings.Contains(p.Hint, "--port ") || strings.HasSuffix(p.Hint, strconv.Itoa(port)) {
 		t.Fatalf("listen on a port that is taken: %v", err)

@@ -247,7 +247,9 @@ func HasUpper(patterns []string, fixed bool) bool {
 	if fixed {
 		return strings.ContainsFunc(strings.Join(patterns, " "), unicode.IsUpper)
 	}
-	return slices.ContainsFunc(patterns, upperInRegexp)
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		return strings.ContainsFunc(marks().ReplaceAllString(p, "$1"), unicode.IsUpper)
+	})
 }
 
 // marks finds what is not a literal: escapes, flags and names of groups, and names of classes. What is
@@ -255,7 +257,3 @@ func HasUpper(patterns []string, fixed bool) bool {
 var marks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)\\Q(.*?)(?:\\E|$)|\\[pPx]\{[^}]*\}?|\\[pP].?|\\x.{0,2}|\\.|\(\?(?:P?<[^>]*|[a-zA-Z-]*)|\[:\]|\[:.*?:\]|\[:`)
 })
-
-func upperInRegexp(p string) bool {
-	return strings.ContainsFunc(marks().ReplaceAllString(p, "$1"), unicode.IsUpper)
-}

@@ -3,6 +3,7 @@ package rank
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -217,7 +218,7 @@ type search struct {
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	s := &search{
 		snapshot: newSnapshot(in.Reader, in.Plan), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: readers{in: in}, misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
 	if in.Reader.Table().IsChained() && !opt.ByFile {
 		s.findHeads()
@@ -498,7 +499,7 @@ type Losses struct {
 
 // add counts a hit whose entry could not be read.
 func (l *Losses) add(err error) {
-	if isChanged(err) {
+	if errors.Is(err, entry.ErrChanged) {
 		l.changed.Add(1)
 		return
 	}

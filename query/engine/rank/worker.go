@@ -2,7 +2,6 @@ package rank
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -32,8 +31,6 @@ type readers struct {
 	mu   sync.Mutex
 	idle []*Worker
 }
-
-func newReaders(in Input) readers { return readers{in: in} }
 
 // Worker returns an idle Worker. The caller must return it with Done.
 func (r *readers) Worker() *Worker {
@@ -112,5 +109,3 @@ func (w *Worker) entry(c *Candidate, guess int64, use func(*session.Entry)) erro
 	}
 	return w.Read(ref, id, use)
 }
-
-func isChanged(err error) bool { return errors.Is(err, entry.ErrChanged) }

@@ -256,11 +256,8 @@ func (p *ResolvedQuery) PartsAlone(x *Expr) bool {
 // Nowhere reports whether an expression is a single identifier that no document of the
 // index has, whatever the filters.
 func (p *ResolvedQuery) Nowhere(x *Expr) bool {
-	return p.PartsAlone(x) && p.wordOf(x).nowhere()
-}
-
-func (w *ResolvedWord) nowhere() bool {
-	return w.Split || w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
+	w := p.wordOf(x)
+	return p.PartsAlone(x) && (w.Split || w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 }))
 }
 
 // Elsewhere returns in how many documents of all indexes that answer together an expression is. It is
