@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/filter"
 )
 
 // FileRow is a file that tools touched.
@@ -81,6 +82,9 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), t: &FileTable{}, table: newGroups(func(name string) *fileGroup {
 		return &fileGroup{row: FileRow{Type: "file", Path: name}}
 	})}
+	if strings.HasPrefix(c.want, "/") || len(c.want) > 1 && c.want[1] == ':' {
+		c.dir = filter.NewDirectory(name)
+	}
 	err = x.eachPiece(x.facts.All, func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
@@ -118,7 +122,8 @@ func (t *FileTable) Sort() {
 type fileCounter struct {
 	x       *auditor
 	history bool
-	want    string // the path, with history
+	want    string            // the path, with history
+	dir     *filter.Directory // the same if it is absolute: the file, or those below it
 	t       *FileTable
 	table   groups[fileGroup]
 	listed  firsts // of the summaries
@@ -161,7 +166,7 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 			g := c.table.row(name)
 			g.add(f, at)
 			g.row.Summaries++
-		} else if isFile(name, c.want) {
+		} else if c.isWanted(name) {
 			row := c.touch(f, name, at, offset)
 			row.Action, row.Status = "read", "summary"
 			if t.Write(i) {
@@ -187,7 +192,7 @@ func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 		}
 		name, action := shellcmd.Resolve(use.Path, dir), fileAction(calls.Deed(i), use.Deed)
 		if c.history {
-			if isFile(name, c.want) {
+			if c.isWanted(name) {
 				row := c.touch(f, name, at, calls.Offset.At(i))
 				row.Action, row.Tool, row.Status = action.String(), strings.Clone(calls.Tool.At(i)), status(flags)
 				c.t.Touches = append(c.t.Touches, row)
@@ -229,10 +234,10 @@ func (g *fileGroup) count(action session.Deed, flags record.CallFlags) {
 	}
 }
 
-// isFile reports whether a path matches the one that is wanted, as Files says.
-func isFile(name, want string) bool {
-	if strings.HasPrefix(want, "/") || len(want) > 1 && want[1] == ':' {
-		return name == want || strings.HasPrefix(name, strings.TrimSuffix(want, "/")+"/")
+// isWanted reports whether a path matches the one that is wanted, as Files says.
+func (c *fileCounter) isWanted(name string) bool {
+	if c.dir != nil {
+		return c.dir.Has(name)
 	}
-	return name == want || strings.HasSuffix(name, "/"+want) || strings.Contains("/"+name+"/", "/"+want+"/")
+	return name == c.want || strings.HasSuffix(name, "/"+c.want) || strings.Contains("/"+name+"/", "/"+c.want+"/")
 }

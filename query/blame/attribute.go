@@ -9,6 +9,7 @@ import (
 
 	"pigrep/internal/diff"
 	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
 )
 
 // found is what is known of a line of the file.
@@ -25,6 +26,7 @@ type found struct {
 type attribution struct {
 	*collector
 	req   *Request
+	file  *filter.Directory // its path, to compare with others
 	lines []string
 	found []found
 	named map[string]bool // names of files whose calls were read
@@ -36,7 +38,7 @@ type attribution struct {
 }
 
 func newAttribution(c *collector, req *Request) *attribution {
-	x := &attribution{collector: c, req: req, lines: req.Lines, found: make([]found, len(req.Lines)), named: make(map[string]bool), keys: make([]string, len(req.Lines))}
+	x := &attribution{collector: c, req: req, file: filter.NewDirectory(req.Path), lines: req.Lines, found: make([]found, len(req.Lines)), named: make(map[string]bool), keys: make([]string, len(req.Lines))}
 	for i, l := range req.Lines {
 		x.keys[i] = squeezed(l)
 	}
@@ -91,6 +93,9 @@ func (x *attribution) replay() *replay {
 	for _, c := range x.ordered() {
 		if x.ctx.Err() != nil {
 			break
+		}
+		if x.rank(c.path) == 0 { // perhaps by a symbolic link
+			c.path = x.req.Path
 		}
 		if x.named[path.Base(c.path)] || c.effect != nil && c.effect.From != "" {
 			r.apply(c)

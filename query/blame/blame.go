@@ -262,7 +262,7 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 // rank says how much the path of a history says that it is the file: 0 for the file itself.
 func (x *attribution) rank(p string) int {
 	switch rel := x.req.Relative; {
-	case p == x.req.Path:
+	case path.Base(p) == path.Base(x.req.Path) && x.file.Is(p):
 		return 0
 	case rel != "" && strings.HasSuffix(p, "/"+rel):
 		return 1

@@ -187,7 +187,11 @@ func named(names []string) object {
 func projects(values []string) object {
 	return eitherOf(values, func(v string) object {
 		v = strings.TrimRight(session.Slashed(v), "/")
-		return either(equal("cwd", v), like("cwd", "*/"+literally(strings.TrimLeft(v, "/"))))
+		names := []string{v}
+		if strings.HasPrefix(v, "/") {
+			names = filter.NewDirectory(v).Names
+		}
+		return either(append(lists.Map(names, func(name string) object { return equal("cwd", name) }), like("cwd", "*/"+literally(strings.TrimLeft(v, "/"))))...)
 	})
 }
 
@@ -195,7 +199,7 @@ func below(dir string) object {
 	if dir = strings.TrimRight(session.Slashed(dir), "/"); dir == "" {
 		return nil
 	}
-	return object{"match": object{"cwd.tree": dir}}
+	return eitherOf(filter.NewDirectory(dir).Names, func(name string) object { return object{"match": object{"cwd.tree": name}} })
 }
 
 // model matches a part of the name of a model, or of provider/model.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,10 @@ import (
 
 	"pigrep/internal/files"
 	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/blame"
+	"pigrep/query/engine/filter"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -486,4 +490,49 @@ func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Com
 		return nil, problem.Usagef("", "cannot list the commits of %s: %s", dir, e.message)
 	}
 	return list, err
+}
+
+// noneBelow says that no session was started in a directory or below it, if so.
+func noneBelow(ctx context.Context, x *snapshot.Snapshot, o *flags.Shared, dir string) []string {
+	list := slices.DeleteFunc(slices.Clone(x.Reader.Summaries()), func(s session.Summary) bool { return !s.IsSession() })
+	if dir == "" || len(list) == 0 || hasBelow(list, dir) {
+		return nil
+	}
+	return append([]string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
+		human.Plural(len(list), "session", "sessions"), o.Without("cwd"))}, otherCheckout(ctx, x, dir)...)
+}
+
+// hasBelow reports whether a session was started in a directory or below it.
+func hasBelow(list []session.Summary, dir string) bool {
+	below := (&filter.Spec{CWD: dir}).Compile()
+	return slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) })
+}
+
+// otherCheckout says where the sessions of a repository were started that made the latest commits of a
+// directory, if none was started below it: a clone, a worktree, or a place where it was before.
+func otherCheckout(ctx context.Context, x *snapshot.Snapshot, dir string) []string {
+	if hasBelow(x.Reader.Summaries(), dir) {
+		return nil
+	}
+	list, err := logged(ctx, x.App, dir, defaultCommits)
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	made, err := blame.Commits(ctx, x.Reader, x.Agents, x.Source(), blame.CommitRequest{Commits: list})
+	if err != nil {
+		return nil
+	}
+	by, best := make(map[string]int), ""
+	for _, row := range made.Rows {
+		if row.Origin == nil || row.CWD == "" {
+			continue
+		}
+		if by[row.CWD]++; by[row.CWD] > by[best] || by[row.CWD] == by[best] && row.CWD < best {
+			best = row.CWD
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of the latest %s here are by sessions of another checkout of the repository: --cwd %s", by[best], human.Plural(len(list), "commit", "commits"), shellcmd.Here.Quote(best))}
 }

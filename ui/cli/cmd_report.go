@@ -74,7 +74,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 		return asking.Problem(ctx, err)
 	}
 	if len(list.Sessions) == 0 {
-		a.WarnAll(asking.NoneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD))
+		a.WarnAll(noneBelow(ctx, x, &o.auditOptions.Shared, req.CWD))
 		a.Warn("no session passes the filters: nothing to report")
 		return asking.Outcome(false, x.State.Complete)
 	}
@@ -358,7 +358,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 		return err
 	}
 	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {
-		a.WarnAll(asking.NoneBelow(&o.Shared, x.Reader.Summaries(), q.Request.CWD))
+		a.WarnAll(noneBelow(ctx, x, &o.Shared, q.Request.CWD))
 	})
 }
 
@@ -380,7 +380,7 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 		return err
 	}
 	return asking.Finish(x, len(res.Lessons) > 0, 0, func() {
-		a.WarnAll(asking.NoneBelow(&o.Shared, x.Reader.Summaries(), q.Request.CWD))
+		a.WarnAll(noneBelow(ctx, x, &o.Shared, q.Request.CWD))
 		a.Explain("", "no error came back in %d sessions or more with the same repair, in %s", recap.LessonSessions, human.Plural(res.Total, "session", "sessions"))
 	})
 }

@@ -294,6 +294,7 @@ func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snap
 	}
 	if req.CWD == "" {
 		a.Warn("no session was started in this directory or below it: this is the latest of all")
+		a.WarnAll(otherCheckout(ctx, x, a.WorkDir))
 	}
 	last := slices.MaxFunc(list.Sessions, func(s, than sessions.Session) int {
 		whole := cmp.Compare(min(s.Hits, 1), min(than.Hits, 1))

@@ -144,7 +144,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 		of := human.When(res.Folded < res.Looser(), human.Number(res.Folded)+" of ")
 		a.Advise("", "%s%s not listed; --any lists them", of, search.Apart(res.Counts()))
 	}
-	return o.finish(x, req, res, answer.Written() > 0)
+	return o.finish(ctx, x, req, res, answer.Written() > 0)
 }
 
 // shortenParts keeps the best sessions of an answer whose hits only have the parts of a word:
@@ -159,7 +159,7 @@ func shortenParts(res *search.Response) {
 }
 
 // finish suggests other queries, and says why nothing was found.
-func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response, found bool) error {
+func (o *searchOptions) finish(ctx context.Context, x *snapshot.Snapshot, req search.Request, res *search.Response, found bool) error {
 	a := x.App
 	why := asking.Suggestion{Partial: res.TotalAny > 0, DidYouMean: res.DidYouMean, Words: res.Words, Removed: res.Removed}
 	if !a.JSON && suggestCommand(a, o.query, res) {
@@ -174,6 +174,9 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 		a.Explain("", "nothing found%s", where)
 	}
 	asking.Suggest(&o.Shared, a, why)
+	if req.CWD != "" && !found && !a.JSON {
+		a.WarnAll(otherCheckout(ctx, x, req.CWD))
+	}
 	return asking.Finish(x, found, res.Unreadable, func() {})
 }
 

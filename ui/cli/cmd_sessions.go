@@ -118,7 +118,7 @@ func (o *sessionsOptions) request(q *asking.Command) sessions.Request {
 
 // explain says why the list is empty, as far as the filters of sessions are the reason.
 func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.Snapshot, req sessions.Request, now time.Time) error {
-	why := asking.NoneBelow(&o.Shared, x.Reader.Summaries(), req.CWD) // the answer has warnings about other filters
+	why := noneBelow(ctx, x, &o.Shared, req.CWD) // the answer has warnings about other filters
 	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
 		none := printer.Empty{Since: req.Since, Until: req.Until}
 		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1

@@ -279,7 +279,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	a.WarnAll(append(why, asking.NoneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...))
+	a.WarnAll(append(why, noneBelow(ctx, x, &o.Shared, run.req.CWD)...))
 	return problem.ErrNothingFound
 }
 

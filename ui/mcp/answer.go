@@ -320,14 +320,11 @@ func (s *server) writing(r *index.Reader) (newest *session.Summary) {
 	if name := s.client.Load(); name == nil || !slices.Contains(s.Agents, *name) {
 		return nil
 	}
-	dirs := []string{filepath.Clean(s.Dir)}
-	if real, err := filepath.EvalSymlinks(s.Dir); err == nil {
-		dirs = append(dirs, real)
-	}
+	dir := filter.NewDirectory(filepath.Clean(s.Dir))
 	since := s.Started.UnixNano()
 	for i := range r.Summaries() {
 		sum := &r.Summaries()[i]
-		if sum.Mtime >= since && slices.Contains(dirs, filepath.Clean(sum.CWD)) && (newest == nil || sum.Mtime > newest.Mtime) {
+		if sum.Mtime >= since && dir.Is(sum.CWD) && (newest == nil || sum.Mtime > newest.Mtime) {
 			newest = sum
 		}
 	}

@@ -165,22 +165,29 @@ func (f *Filter) addAgents(values []string) {
 }
 
 func (f *Filter) addProjects(values []string) {
+	var tests []func(s *session.Summary, cwd string) bool
+	for _, v := range values {
+		if v = strings.TrimRight(session.Slashed(v), "/"); v == "" {
+			continue
+		}
+		end := "/" + strings.TrimLeft(v, "/")
+		tests = append(tests, func(_ *session.Summary, cwd string) bool {
+			return cwd == v || strings.EqualFold(path.Base(cwd), v) || strings.Contains(v, "/") && strings.HasSuffix(cwd, end)
+		})
+		if end == v {
+			dir := NewDirectory(v)
+			tests = append(tests, func(s *session.Summary, _ string) bool { return dir.Is(s.CWD) })
+		}
+	}
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		cwd := strings.TrimRight(session.Slashed(s.CWD), "/")
-		return slices.ContainsFunc(values, func(v string) bool {
-			v = strings.TrimRight(session.Slashed(v), "/")
-			return v != "" && (cwd == v || strings.EqualFold(path.Base(cwd), v) ||
-				strings.Contains(v, "/") && strings.HasSuffix(cwd, "/"+strings.TrimLeft(v, "/")))
-		})
+		return slices.ContainsFunc(tests, func(passes func(*session.Summary, string) bool) bool { return passes(s, cwd) })
 	})
 }
 
 func (f *Filter) addCWD(dir string) {
-	dir = strings.TrimRight(session.Slashed(dir), "/")
-	f.sessions = append(f.sessions, func(s *session.Summary) bool {
-		rest, ok := strings.CutPrefix(session.Slashed(s.CWD), dir)
-		return ok && s.CWD != "" && (rest == "" || rest[0] == '/')
-	})
+	d := NewDirectory(dir)
+	f.sessions = append(f.sessions, func(s *session.Summary) bool { return d.Has(s.CWD) })
 }
 
 // addExclude leaves out the sessions whose path a glob matches. The glob matches one or

@@ -6,11 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"pigrep/internal/human"
-	"pigrep/internal/session"
-	"pigrep/query/engine/filter"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/remote"
@@ -155,17 +151,4 @@ func Suggest(o *flags.Shared, a *app.App, s Suggestion) {
 		}
 		a.Warn("%s", text)
 	}
-}
-
-// NoneBelow says that no session was started in a directory or below it, if so.
-func NoneBelow(o *flags.Shared, list []session.Summary, dir string) []string {
-	if dir == "" || len(list) == 0 {
-		return nil
-	}
-	below := (&filter.Spec{CWD: dir}).Compile()
-	if slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
-		return nil
-	}
-	return []string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
-		human.Plural(len(list), "session", "sessions"), o.Without("cwd"))}
 }

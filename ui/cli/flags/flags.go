@@ -400,9 +400,9 @@ func (v *Number) Limit() int {
 }
 
 func (o *Shared) Request(a *app.App) (search.Request, error) {
-	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: a.Now()}}
+	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: a.Now(), Expand: a.Absolute}}
 	var err error
-	r.Spec, err = o.Filters.Spec(filter.Env{Now: a.Now(), Expand: a.Absolute})
+	r.Spec, err = o.Filters.Spec(r.Env)
 	return r, filterProblem(err)
 }
 
