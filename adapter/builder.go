@@ -8,6 +8,7 @@ import (
 
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/scope"
 )
 
 // A Builder makes an entry from the JSON of a line. Parsers embed it. Emitted values point
@@ -209,6 +210,32 @@ func (b *Builder) AddPrompt(text []byte) {
 		b.Prompt = append(b.Prompt, ' ')
 	}
 	b.Prompt = append(b.Prompt, session.Cut(text, MaxPrompt-len(b.Prompt))...)
+}
+
+// StepOf says whether the entry is conversation: the table says so of the first of the names that
+// it has, else the kinds of the parts. Results count even without a text, as names and summaries do.
+func (b *Builder) StepOf(table map[string]session.Step, names ...string) session.Step {
+	e, said := &b.Entry, false
+	switch {
+	case b.Line.Wanted != nil: // texts are missing
+		return session.Talk
+	case e.Role == session.RoleToolResult, e.Type == session.TypeCompaction, e.Type == session.TypeLabel, e.Type == session.TypeSessionInfo && e.Name == "":
+		said = true
+	case len(e.Images) == 0 && !slices.ContainsFunc(e.Parts, func(p session.Part) bool { return len(bytes.TrimSpace(p.Text)) > 0 }):
+		return session.StepEmpty
+	}
+	for _, name := range names {
+		if step, ok := table[name]; ok {
+			return step
+		}
+	}
+	if said || len(e.Images) > 0 || slices.ContainsFunc(e.Parts, func(p session.Part) bool { return scope.Conversations.Holds(p.Kind) }) {
+		return session.Talk
+	}
+	if e.Type == session.TypeMessage && e.Role != session.RoleSystem { // of an unknown role
+		return session.Talk
+	}
+	return session.StepRecord
 }
 
 // FactsOf returns the facts of the entry, nil if it has none.

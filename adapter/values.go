@@ -157,12 +157,12 @@ func NewKeys(names string, more ...Keys) Keys {
 // Has reports whether a key is in the set.
 func (k Keys) Has(key []byte) bool { return k[string(key)] }
 
-// Kinds returns the kind of each name, from the names of each kind with spaces between them.
-func Kinds(lists map[session.Kind]string) map[string]session.Kind {
-	m := make(map[string]session.Kind)
-	for kind, names := range lists {
+// Named returns what each name stands for, from the names of each thing with spaces between them.
+func Named[T comparable](lists map[T]string) map[string]T {
+	m := make(map[string]T)
+	for what, names := range lists {
 		for _, name := range strings.Fields(names) {
-			m[name] = kind
+			m[name] = what
 		}
 	}
 	return m

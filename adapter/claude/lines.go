@@ -43,7 +43,7 @@ var knownLines = adapter.NewKeys("user assistant system attachment progress queu
 
 // attachments are those that Claude Code writes for the model in every session. The text of
 // others, such as files and the output of hooks, is details.
-var attachments = adapter.Kinds(map[session.Kind]string{
+var attachments = adapter.Named(map[session.Kind]string{
 	session.KindSystem: `skill_listing skill_discovery dynamic_skill deferred_tools_delta mcp_instructions_delta
 		agent_listing_delta auto_mode auto_mode_exit plan_mode plan_mode_exit plan_mode_reentry companion_intro
 		todo todo_reminder task_reminder date_change nested_memory relevant_memories current_session_memory
@@ -52,12 +52,25 @@ var attachments = adapter.Kinds(map[session.Kind]string{
 })
 
 // subtypes are the kinds of the text of system lines.
-var subtypes = adapter.Kinds(map[session.Kind]string{
+var subtypes = adapter.Named(map[session.Kind]string{
 	session.KindMeta:    "compact_boundary microcompact_boundary turn_duration stop_hook_summary session_start",
 	session.KindShell:   "local_command",
 	session.KindError:   "api_error",
 	session.KindNote:    "informational model_refusal_fallback",
 	session.KindSummary: "away_summary",
+})
+
+// steps are the lines that are no conversation: by their subtype, its first word, the role of their
+// message, or their type. Those of stateLines have the type state.
+var steps = adapter.Named(map[session.Step]string{
+	session.StepSubagent:   "agent_progress",
+	session.StepProgress:   "progress",
+	session.StepHook:       "hook stop_hook_summary session_start async_hook_response",
+	session.StepReminder:   session.RoleSystem,
+	session.StepAttachment: "attachment",
+	session.StepRetry:      "api_error",
+	session.StepTimer:      "turn_duration",
+	session.StepSetting:    "microcompact_boundary state command_permissions",
 })
 
 // Keys without text of their own. What is not among them, and is not read, is unknown: its

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 	"strings"
@@ -71,7 +72,8 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	p.all, p.message, p.rejected, p.blocks = p.JSON.Fields(v), nil, false, p.blocks[:0]
 	p.Sparse = line.Wanted != nil && !p.wantsDetails()
 
-	e.Type = p.JSON.Name(p.all.Find("type"))
+	typ := p.JSON.Name(p.all.Find("type"))
+	e.Type = typ
 	at := p.JSON.Time(p.all.Find("timestamp"))
 	if p.state.Header.Version != 0 || knownLines[e.Type] {
 		p.header(at)
@@ -86,10 +88,30 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	p.read()
 	p.other()
 	p.place()
+	e.Step = p.stepOf(typ)
 	if p.state.Facts {
 		e.Facts = p.factsOf()
 	}
 	emit(e)
+}
+
+// stepOf says what a line is that is no conversation.
+func (p *parser) stepOf(typ string) session.Step {
+	e := &p.Entry
+	role := e.Role
+	switch {
+	case typ == lineAttachment && attachments[e.CustomType] == session.KindSystem:
+		role = session.RoleSystem
+	case typ == lineSystem, e.Type == session.TypeMessage, e.Type == session.TypeCustomMessage:
+		typ = ""
+	case stateLines[typ] && e.Type != session.TypeSessionInfo && e.Type != session.TypeLabel:
+		typ = "state"
+	}
+	if e.Type == session.TypeMessage && len(p.blocks) > 0 && p.blocks[0].kind == session.KindNote && bytes.HasPrefix(trimStart(p.blocks[0].text), hookFeedback) {
+		return session.StepHook
+	}
+	group, _, _ := strings.Cut(e.CustomType, "_")
+	return p.StepOf(steps, e.CustomType, group, role, typ)
 }
 
 // header reads what a line says of the session.

@@ -32,7 +32,7 @@ var itemTypes = adapter.NewKeys(`message reasoning function_call function_call_o
 
 // events are the kinds of the text of events; "" for those without text, or only with that of
 // other lines.
-var events = adapter.Kinds(map[session.Kind]string{
+var events = adapter.Named(map[session.Kind]string{
 	"": `context_compacted agent_reasoning_section_break session_configured undo_started undo_completed
 		shutdown_complete mcp_startup_complete mcp_startup_update skills_update_available`,
 	session.KindReply: "exited_review_mode",
@@ -41,6 +41,31 @@ var events = adapter.Kinds(map[session.Kind]string{
 	session.KindMeta:  "thread_goal_updated entered_review_mode model_reroute",
 	session.KindData:  "turn_diff plan_update",
 })
+
+// steps are the lines that are no conversation: by the type of an event or an item, the type of what
+// an event completes, the role of a message, or the type of the line.
+var steps = adapter.Named(map[session.Step]string{
+	session.StepSubagent: "sub_agent_activity collab",
+	session.StepHook:     "hook",
+	session.StepReminder: session.RoleSystem,
+	session.StepDetail:   "detail CommandExecution WebSearch",
+	session.StepSetting: strings.Join([]string{`thread_goal_updated entered_review_mode model_reroute background_event deprecation_notice
+		guardian_assessment thread_settings_applied`, lineMeta, lineContext, lineWorld, lineState}, " "),
+	session.StepRecord: "turn_diff plan_update ghost_snapshot",
+})
+
+// stepOf says what an entry is that is no conversation.
+func (p *parser) stepOf(kind string) session.Step {
+	e, group := &p.Entry, ""
+	switch first, _, _ := strings.Cut(p.typ, "_"); {
+	case kind != lineEvent:
+	case first == "collab", first == "hook":
+		group = first
+	case e.Type == p.typ && isDetail(p.typ), p.typ == "item_completed" && e.Role == "":
+		group = "detail"
+	}
+	return p.StepOf(steps, p.typ, e.CustomType, e.Role, kind, group)
+}
 
 // detailed are the last words of such events.
 var detailed = []string{"end", "begin", "call", "request", "response"}

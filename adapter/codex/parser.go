@@ -85,6 +85,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	kind := p.kindOfLine()
 	p.begin()
 	p.read(kind)
+	e.Step = p.stepOf(kind)
 	p.finish()
 	emit(e)
 }

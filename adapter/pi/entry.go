@@ -111,6 +111,31 @@ var (
 	}
 )
 
+// steps are the entries that are no conversation, by their type or the role of their message.
+var steps = adapter.Named(map[session.Step]string{
+	session.StepPrompt:   session.RoleSystem + " " + typeSessionInit,
+	session.StepReminder: "hidden",
+	session.StepSetting: strings.Join([]string{typeModelChange, typeThinkingChange, typeActiveToolsChange, session.TypeContextEdit, session.TypeLeaf,
+		session.TypeLane, familyStates}, " "),
+	session.StepTimer: typeUsage + " " + typeModelUsage,
+})
+
+// stepOf says what an entry is that is no conversation. Messages of an extension say whether people
+// see them.
+func (p *parser) stepOf(all jsonl.Fields) session.Step {
+	e, display := &p.Entry, all.Find("display")
+	if len(p.message.fields) > 0 {
+		display = p.message.fields.Find("display")
+	}
+	switch {
+	case string(p.JSON.Raw(display)) == "false":
+		return p.StepOf(steps, "hidden")
+	case e.NameRank == slotRank:
+		return session.StepSetting
+	}
+	return p.StepOf(steps, e.Role, e.Type)
+}
+
 // readType reads the members that depend on the type of the entry.
 func (p *parser) readType(all jsonl.Fields) {
 	e := &p.Entry
@@ -233,7 +258,9 @@ const (
 
 // stateTypes are lines that say what holds from there on. Their texts are data about the
 // session.
-var stateTypes = adapter.NewKeys("mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection")
+var stateTypes = adapter.NewKeys(familyStates)
+
+const familyStates = "mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection"
 
 // ownHeaderKeys are members of the header that only oh-my-pi writes.
 var ownHeaderKeys = adapter.NewKeys("titleSource additionalDirectories previousSessionFiles providerPromptCacheKey")

@@ -88,6 +88,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if e.ID == "" {
 		e.ID = adapter.OffsetID(e.Offset)
 	}
+	e.Step = p.stepOf(all)
 	if e.NameRank == slotRank {
 		emit(e)
 		return

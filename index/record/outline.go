@@ -2,6 +2,7 @@ package record
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -102,7 +103,7 @@ func (o *Outline) Abandon(line int) error {
 //	string   the groups: for each entry, numbers relative to the entry before in the group,
 //	         uint flags, uint type, uint role, string id,
 //	         string parent unless a flag says none or the entry before,
-//	         string target, string first kept, string message and uint tool when flagged,
+//	         string target, string first kept, string message, uint tool and uint step when flagged,
 //	         int time, int offset, int length, int line
 const (
 	nodeHasParent   = 1 << iota // the entry has a parentId key
@@ -116,6 +117,7 @@ const (
 	nodeApart
 	nodeBeside
 	nodeTool
+	nodeStep
 
 	nodeGroup    = 32
 	pieceGroups  = 32
@@ -208,7 +210,7 @@ func (c *coder) writeNode(n, above *session.Node) {
 		flag(n.TargetID != "", nodeTarget) | flag(n.FirstKept != "", nodeFirstKept) |
 		flag(isMessage, nodeMessage) | flag(n.Message != "" && !isMessage, nodeMessageAbove) |
 		flag(n.Aside, nodeAside) | flag(n.Apart, nodeApart) | flag(n.Beside, nodeBeside) |
-		flag(n.Tool != "", nodeTool)
+		flag(n.Tool != "", nodeTool) | flag(n.Step != session.Talk, nodeStep)
 	for _, v := range [...]uint64{uint64(flags), c.numbers[n.Type], c.numbers[n.Role]} {
 		c.out = format.AppendUint(c.out, v)
 	}
@@ -223,6 +225,9 @@ func (c *coder) writeNode(n, above *session.Node) {
 	}
 	if n.Tool != "" {
 		c.out = format.AppendUint(c.out, c.numbers[n.Tool])
+	}
+	if n.Step != session.Talk {
+		c.out = format.AppendUint(c.out, uint64(n.Step))
 	}
 	for _, v := range [...]int64{n.Time - above.Time, n.Offset - above.Offset, int64(n.Length), int64(n.Line) - int64(above.Line)} {
 		c.out = format.AppendInt(c.out, v)
@@ -263,6 +268,9 @@ func (c *coder) readNode(n *session.Node) {
 	}
 	if n.Tool = ""; flags&nodeTool != 0 {
 		n.Tool = name()
+	}
+	if n.Step = session.Talk; flags&nodeStep != 0 {
+		n.Step = session.Step(min(c.Uint(), math.MaxUint8))
 	}
 	n.HasParent, n.Aside = flags&nodeHasParent != 0, flags&nodeAside != 0
 	n.Apart, n.Beside = flags&nodeApart != 0, flags&nodeBeside != 0

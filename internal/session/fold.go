@@ -20,6 +20,9 @@ func (r *Record) Add(e *Entry) {
 		e.Repeats = true
 	}
 	e.Complete()
+	if e.Type == TypeSessionInfo && e.Step == Talk && !r.Notes && e.Name != "" && e.Name == r.Name {
+		e.Step = StepSetting // its agent repeats the name
+	}
 	r.addContext(number, &e.Context)
 	r.Entries++
 	r.Nodes = append(r.Nodes, r.node(e))
@@ -54,7 +57,7 @@ func (r *Record) Add(e *Entry) {
 	}
 	switch e.Type {
 	case TypeMessage:
-		if e.Message == "" || e.Message != r.Piece {
+		if e.Step.counts(e.Message == "") && (e.Message == "" || e.Message != r.Piece) {
 			r.Messages++
 		}
 		r.addMessage(e)
@@ -63,7 +66,7 @@ func (r *Record) Add(e *Entry) {
 	case TypeLabel:
 		r.addLabel(e)
 	}
-	if e.Message != "" && e.Message != r.Piece {
+	if e.Message != "" && e.Message != r.Piece && e.Step == Talk {
 		r.Piece = strings.Clone(e.Message)
 	}
 }
@@ -158,7 +161,7 @@ func (r *Record) hide(offsets []int64) (hidden []int64) {
 		if r.Known != nil && !nodes[i].Apart && number+i < r.Known.Entries {
 			r.Known.Moved = true
 		}
-		if nodes[i].Type == TypeMessage {
+		if nodes[i].Type == TypeMessage && nodes[i].Step.counts(nodes[i].Message == "") {
 			r.Messages--
 		}
 		r.Documents -= r.Pending[at].Documents
@@ -301,6 +304,7 @@ func (r *Record) node(e *Entry) Node {
 		Aside:     e.Aside,
 		Apart:     e.Apart,
 		Beside:    e.Side != "",
+		Step:      e.Step,
 		Offset:    e.Offset,
 		Length:    e.Length,
 		Line:      e.Line,

@@ -258,7 +258,8 @@ type Node struct {
 	Tool      string // of the call that a result answers, if the result does not name it
 	Aside     bool
 	Apart     bool
-	Beside    bool  // it has a Side
+	Beside    bool // it has a Side
+	Step      Step
 	Time      int64 // milliseconds since 1970; 0 if unknown
 	Offset    int64
 	Length    int

@@ -191,6 +191,7 @@ type Position struct {
 	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
 	Apart   bool   // it is not part of the tree: state that its agent repeats anywhere in the file
 	About   string // in Notes: the id of the session that it is about
+	Step    Step   // what it is, if it is no part of the conversation
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent

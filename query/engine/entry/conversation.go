@@ -154,7 +154,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	}
 	err := reader.View(RefOf(n, rec.Contexts.At(k)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
-		e.Message = n.Message // of a piece that says it by earlier ones
+		e.Message, e.Step = n.Message, n.Step // which earlier lines may decide
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, rec.Path, err)

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Step says what an entry is that is not part of the conversation: a step of the machine, which
+// search finds, and readers skip. Adapters have tables of what their agents write.
+type Step uint8
+
+// The steps.
+const (
+	Talk           Step = iota // no step, but conversation: what a person or the model says or does, and notes, names and summaries
+	StepEmpty                  // nothing: the entry has no text
+	StepSubagent               // what a subagent did, told in the session that it works for
+	StepProgress               // what a tool said while it ran
+	StepDetail                 // what else is known of a call
+	StepHook                   // of the user's own programs
+	StepPrompt                 // a system prompt, which its agent counts as a message
+	StepReminder               // what else the agent tells the model
+	StepAttachment             // what the agent adds to a prompt
+	StepRetry                  // an attempt that failed, before the next one
+	StepTimer                  // how long something took
+	StepSetting                // what holds from here on
+	StepRecord                 // data of the agent or an extension
+	lastStep
+)
+
+// stepNames are what steps are called: one of them, and several.
+var stepNames = [lastStep][2]string{
+	StepSubagent: {"step of a subagent", "steps of a subagent"}, StepProgress: {"progress report", "progress reports"},
+	StepDetail: {"detail of a call", "details of calls"}, StepHook: {"hook", "hooks"}, StepPrompt: {"system prompt", "system prompts"}, StepReminder: {"instruction", "instructions"},
+	StepAttachment: {"attachment", "attachments"}, StepRetry: {"retry", "retries"}, StepTimer: {"timer", "timers"},
+	StepSetting: {"setting", "settings"}, StepRecord: {"record", "records"},
+}
+
+// counts reports whether an entry that is a whole message is among the messages of its session.
+// An empty one is, unless another piece of it says something.
+func (s Step) counts(whole bool) bool { return s == Talk || s == StepPrompt || s == StepEmpty && whole }
+
+// Steps counts steps that are shown as one line.
+type Steps [lastStep]int
+
+// Add counts a step.
+func (s *Steps) Add(step Step) { s[min(step, lastStep-1)]++ }
+
+// String says what the steps are: "41 steps of a subagent · 2 hooks". It is "" if there are none
+// to be shown.
+func (s *Steps) String() string {
+	var list []string
+	for step, n := range s {
+		switch names := stepNames[step]; {
+		case n == 0 || names[0] == "":
+		case n == 1:
+			list = append(list, "1 "+names[0])
+		default:
+			list = append(list, strconv.Itoa(n)+" "+names[1])
+		}
+	}
+	return strings.Join(list, " · ")
+}
