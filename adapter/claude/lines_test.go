@@ -208,8 +208,8 @@ func TestBrokenLines(t *testing.T) {
 	}
 }
 
-// The first thing that the user typed titles a session: no command, no output, nothing that
-// Claude Code wrote.
+// The first thing that the user typed titles a session: no output, nothing that Claude Code
+// wrote. Commands (here with a !) are known as such.
 func TestPrompts(t *testing.T) {
 	entries, _, _ := parseLines(t,
 		user("u1", "", `"<local-command-caveat>Caveat: x</local-command-caveat>"`, `"isMeta":true`),
@@ -217,12 +217,18 @@ func TestPrompts(t *testing.T) {
 		user("u3", "u2", `"<local-command-stdout>done</local-command-stdout>"`),
 		user("u4", "u3", `"/usage"`),
 		user("u5", "u4", `[{"type":"text","text":"<system-reminder>be brief</system-reminder>"},{"type":"text","text":"fix it"},{"type":"text","text":"now"}]`),
-		user("u6", "u5", `"/usr/bin fails"`), user("u7", "u6", `"[Request interrupted by user]"`))
+		user("u6", "u5", `"/usr/bin fails"`), user("u7", "u6", `"[Request interrupted by user]"`),
+		user("u8", "u7", `"<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>12 all</command-args>"`),
+		user("u9", "u8", `"Another Claude session sent a message:\n<agent-message from=\"a\">done</agent-message>"`),
+		user("u10", "u9", `"<uploaded_files>\na.txt\n</uploaded_files>\nsum it up"`))
 	var got []string
 	for _, e := range entries {
+		if e.Command != "" {
+			e.UserText = "!" + e.Command
+		}
 		got = append(got, e.UserText)
 	}
-	if diff := gocmp.Diff([]string{"", "", "", "", "fix it now", "/usr/bin fails", ""}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"", "!/init fast", "", "!/usage", "fix it now", "/usr/bin fails", "", "!/review 12 all", "", "sum it up"}, got); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }

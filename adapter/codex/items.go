@@ -171,24 +171,6 @@ func (p *parser) says(whose byte, text []byte) {
 	p.keys = append(p.keys, keyOf(whose, text))
 }
 
-// injected are the elements that Codex writes into messages of a user, and the kinds of
-// their text.
-var injected = []struct {
-	kind session.Kind
-	tags []string
-}{
-	{session.KindSystem, []string{
-		"environment_context", "user_instructions", "INSTRUCTIONS", "permissions instructions", "skill", "skills_instructions",
-		"plugins_instructions", "apps_instructions", "collaboration_mode", "personality_spec", "model_switch", "app-context",
-		"subagent_notification",
-	}},
-	{session.KindNote, []string{"turn_aborted", "user_action"}},
-	{session.KindShell, []string{"user_shell_command"}},
-}
-
-// instructions is how a file with instructions is introduced.
-const instructions = "# AGENTS.md instructions"
-
 // readUser reads a message of a user: what a person typed, and what Codex put there.
 func (p *parser) readUser(content jsonl.Value) {
 	e := &p.Entry
@@ -258,60 +240,9 @@ func (p *parser) readTyped(text []byte, said string) {
 	}
 }
 
-// injection returns the kind of the text that Codex wrote at the start of a text, and where
-// it ends. The kind is "" if a person wrote it.
-func injection(text []byte) (session.Kind, int) {
-	if bytes.HasPrefix(text, []byte(instructions)) {
-		if end := endOf(text, "</INSTRUCTIONS>"); end > 0 {
-			return session.KindSystem, end
-		}
-		return session.KindSystem, len(text)
-	}
-	if text[0] != '<' {
-		return "", 0
-	}
-	if isImageTag(text) {
-		return session.KindSystem, len(text)
-	}
-	for _, list := range injected {
-		for _, tag := range list.tags {
-			if after, ok := bytes.CutPrefix(text[1:], []byte(tag)); ok && len(after) > 0 && (after[0] == '>' || after[0] == ' ') {
-				if end := endOf(text, "</"+tag+">"); end > 0 {
-					return list.kind, end
-				}
-			}
-		}
-	}
-	return "", 0
-}
-
-// endOf returns where an element ends, 0 if nowhere. What is in it may have such an end, too.
-func endOf(text []byte, closing string) int {
-	if bytes.HasSuffix(text, []byte(closing)) {
-		return len(text)
-	}
-	if i := bytes.Index(text, []byte(closing)); i >= 0 {
-		return i + len(closing)
-	}
-	return 0
-}
-
-// isImageTag reports whether a text is only what Codex puts around an image.
-func isImageTag(text []byte) bool {
-	return bytes.Equal(text, []byte("</image>")) || bytes.HasPrefix(text, []byte("<image")) && bytes.IndexByte(text, '>') == len(text)-1
-}
-
-// request is the heading of what a person typed, behind what an editor says.
-const request = "## My request for Codex:"
-
 func (p *parser) addPrompt(text []byte) {
 	p.Add(session.KindPrompt, text)
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("# Context from my IDE setup:")) {
-		if _, typed, ok := bytes.Cut(text, []byte(request)); ok {
-			text = typed
-		}
-	}
-	p.AddPrompt(text)
+	p.AddPrompt(typedIn(text))
 }
 
 // finishUser says whether a prompt was sent again after a turn that was aborted, and

@@ -149,7 +149,7 @@ func (c *Chains) Whole(s *Summary, other func(path string) *Summary) *Summary {
 
 // add adds what an earlier file of the session says.
 func (s *Summary) add(earlier *Summary) {
-	if earlier.FirstPrompt != "" {
+	if earlier.Title() != earlier.Name {
 		s.FirstPrompt, s.Subject = earlier.FirstPrompt, earlier.Subject
 	}
 	s.Name = cmp.Or(s.Name, earlier.Name)

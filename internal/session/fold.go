@@ -251,6 +251,9 @@ func (r *Record) addLabel(e *Entry) {
 }
 
 func (r *Record) addMessage(e *Entry) {
+	if e.Role == RoleShell && len(r.Models) == 0 && r.FirstPrompt == "" && strings.HasPrefix(r.Subject, "/") {
+		r.Subject, _, _ = strings.Cut(r.Subject, " ") // the agent answered the command itself
+	}
 	if e.Role != RoleUser && e.Role != RoleAssistant {
 		return
 	}
@@ -263,7 +266,7 @@ func (r *Record) addMessage(e *Entry) {
 			r.LastMessage = at
 		}
 		if e.Role == RoleUser {
-			r.addPrompt(e.UserText)
+			r.addPrompt(e)
 		}
 	}
 	if e.Role == RoleAssistant && e.Model != "" {
@@ -275,19 +278,19 @@ func (r *Record) addMessage(e *Entry) {
 }
 
 // addPrompt sets the first prompt, and the subject until a prompt says what it is.
-func (r *Record) addPrompt(text string) {
-	first := r.FirstPrompt == ""
-	if first {
+func (r *Record) addPrompt(e *Entry) {
+	text, before := e.UserText, cmp.Or(r.Subject, r.FirstPrompt)
+	if r.FirstPrompt == "" {
 		r.FirstPrompt = shorten(text, MaxFirstPrompt)
-	} else if !saysLittle(cmp.Or(r.Subject, r.FirstPrompt)) {
+	}
+	if !saysLittle(before) {
 		return
 	}
-	subject := Subject(text)
-	if first && subject == joined(text) {
-		return // as most are
-	}
-	if first || !saysLittle(subject) {
+	if subject := Subject(cmp.Or(text, e.Command)); before == "" || !saysLittle(subject) {
 		r.Subject = subject
+	}
+	if r.Subject == joined(r.FirstPrompt) {
+		r.Subject = "" // as of most
 	}
 }
 

@@ -208,6 +208,7 @@ type Said struct {
 	Images      []Image   // in order, without their data
 	MessageTime time.Time // the message's own timestamp, zero if absent
 	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
+	Command     string    // user messages without UserText: a command that the user typed, with its arguments
 }
 
 // Named is the name that an entry gives to another entry or to the session.

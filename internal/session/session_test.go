@@ -253,22 +253,38 @@ func TestTreeIsWhole(t *testing.T) {
 	}
 }
 
-// A command says little: the next prompt that says more is the subject.
+// A command says little without arguments, or if the agent answers it itself ($): the next prompt that
+// says more is the subject.
 func TestTitle(t *testing.T) {
 	for _, test := range []struct {
 		prompts []string
 		want    string
 	}{
 		{[]string{"fix it", "and that"}, "fix it"},
-		{[]string{"/mode", "/mode plan", "second"}, "plan"},
+		{[]string{"/mode", "/mode plan", "second"}, "/mode plan"},
 		{[]string{"/mode", "/model", " "}, "/mode"},
 		{[]string{"", "<skill name=\"review\" location=\"/s\">\nx\n</skill>", "the login", "third"}, "the login"},
 		{[]string{"## Goal\nfix it"}, "Goal fix it"},
 		{nil, ""},
+		{[]string{"!/model opus", "$", "!/clear", "$", "fix it"}, "fix it"},
+		{[]string{"!/model opus", "$"}, "/model"},
+		{[]string{"!/init", "fix it"}, "fix it"},
+		{[]string{"!/clear", "!/review 12", ".", "and now?", "!/cost", "$"}, "/review 12"},
+		{[]string{"!/review 12", ".", "!/cost", "$", "and now?"}, "/review 12"},
+		{[]string{"!/clear", "!/logout"}, "/clear"},
 	} {
 		r := &session.Record{}
 		for _, p := range test.prompts {
-			r.Add(&session.Entry{Identity: session.Identity{Type: session.TypeMessage, Role: session.RoleUser}, Said: session.Said{UserText: p}, Position: session.Position{FirstKeptIndex: -1}})
+			e := session.Entry{Identity: session.Identity{Type: session.TypeMessage, Role: session.RoleUser}, Said: session.Said{UserText: p}, Position: session.Position{FirstKeptIndex: -1}}
+			switch command, ok := strings.CutPrefix(p, "!"); {
+			case ok:
+				e.Said = session.Said{Command: command}
+			case p == "$":
+				e.Role, e.UserText = session.RoleShell, ""
+			case p == ".":
+				e.Role, e.Said = session.RoleAssistant, session.Said{Model: "m"}
+			}
+			r.Add(&e)
 		}
 		if got := r.Title(); got != test.want {
 			t.Errorf("the title of %q is %q, want %q", test.prompts, got, test.want)

@@ -10,22 +10,31 @@ import (
 // Subject returns what a prompt is about, on one line: what the user typed, without what
 // agents and their templates put around it. It is "" for a prompt without text.
 //
-//   - Leading elements, in which agents pass skills and files, are dropped: <skill name="…">…</skill>.
-//   - A leading command is dropped: /review.
-//   - Of a template that begins with a section, only the section with the task counts.
-//   - Marks of headings, rules and blocks of code are dropped.
+//   - Leading elements, in which agents pass files and context, are dropped, unless they are named
+//     for a task: <task>…</task>.
+//   - A skill is the command that the user typed, with its arguments: /skill:NAME ARGUMENTS.
+//   - Of a template that begins with a section, only the section with the task counts, or what the
+//     user gave to the template.
+//   - Marks of Markdown and blocks of code are dropped.
 //
-// If nothing else is left, it is the command, or the element as a command: /skill:NAME.
+// If nothing else is left, it is the last element as a command.
 func Subject(prompt string) string {
 	rest, command := cutElements(strings.TrimSpace(prompt))
-	if m := leadingCommand().FindString(rest); m != "" {
-		rest, command = strings.TrimSpace(rest[len(m):]), strings.TrimSpace(m)
+	rest = strings.TrimSpace(strings.TrimPrefix(rest, planPreface))
+	text := oneLine(task(rest))
+	switch {
+	case text == "":
+		return command
+	case strings.HasPrefix(command, skillCommand):
+		return joined(command + " " + text)
 	}
-	if s := oneLine(task(rest)); s != "" {
-		return s
-	}
-	return command
+	return text
 }
+
+// planPreface is what Claude Code puts before a plan that the user accepted.
+const planPreface = "Implement the following plan:"
+
+const skillCommand = "/skill:"
 
 // saysLittle reports whether a subject is only a command, so that the next prompt may
 // say more.
@@ -39,31 +48,41 @@ func lazily(expr string) func() *regexp.Regexp {
 }
 
 var (
-	leadingCommand = lazily(`^/[A-Za-z][\w:.-]*(\s+|$)`)
-	openingTag     = lazily(`^<([a-z][\w-]*)((?:\s+[\w-]+="[^"\n]*")*)\s*>`)
-	nameAttribute  = lazily(`\sname="([^"\n]*)"`)
-	heading        = lazily(`(?m)^(#{1,6})[ \t]+(.*)$`)
-	taskHeading    = lazily(`(?i)\b(task|problem|request|goal|objective|question|issue)\b`)
-	ruleLine       = lazily(`^([-=*_]\s*){3,}$`)
+	openingTag    = lazily(`^<([A-Za-z][\w-]*)((?:\s+[\w-]+="[^"\n]*")*)\s*>`)
+	nameAttribute = lazily(`\sname="([^"\n]*)"`)
+	heading       = lazily(`(?m)^(#{1,6})[ \t]+(.*)$`)
+	taskHeading   = lazily(`(?i)\b(task|problem|request|goal|objective|question|issue)\b`)
+	taskTag       = lazily(`(?i)(^|[_-])(task|problem|request|goal|objective|question|issue|prompt|query|input)([_-]|$)`)
+	userInput     = lazily("(?is)\\A(?:#{1,6}[ \\t]+User Input|The user input to you [^\n]*\\s+User input:)[ \\t]*\n\\s*(?:```\\w*\n(.*?)\n?```|([^#`\\s].*?)(?:\n\\s*\n|\\z))")
+	ruleLine      = lazily(`^([-=*_]\s*){3,}$`)
+	listMark      = lazily(`^(?:[-*+>]\s+)+(?:\[[ xX]\]\s+)?`)
+	inlineMark    = lazily("\\*\\*([^*\\s](?:[^*\n]*[^*\\s])?)\\*\\*|`+([^`\n]+)`+|!?\\[([^\\]\n]+)\\]\\([^)\\s]*[/.:#][^)\\s]*\\)")
 )
 
-// cutElements cuts the elements that a text begins with, and returns the last of them
-// as a command. An element without an end is text.
+// cutElements cuts the elements that a text begins with, and returns the last of them as a
+// command. An element without an end is text, and so is that with the task.
 func cutElements(s string) (rest, command string) {
 	for {
+		if comment, after, ok := strings.Cut(s, "-->"); ok && strings.HasPrefix(comment, "<!--") {
+			s = strings.TrimSpace(after)
+			continue
+		}
 		m := openingTag().FindStringSubmatch(s)
 		if m == nil {
 			return s, command
 		}
 		tag := m[1]
-		_, after, ok := strings.Cut(s[len(m[0]):], "</"+tag+">")
+		inside, after, ok := strings.Cut(s[len(m[0]):], "</"+tag+">")
 		if !ok {
 			return s, command
 		}
-		command = "/" + tag
 		if name := nameAttribute().FindStringSubmatch(m[2]); name != nil {
 			base := name[1][strings.LastIndexAny(name[1], `/\`)+1:]
-			command += ":" + strings.Join(strings.Fields(base), "-")
+			command = "/" + tag + ":" + strings.Join(strings.Fields(base), "-")
+		} else if taskTag().MatchString(tag) {
+			return strings.TrimSpace(inside + "\n" + after), command
+		} else {
+			command = "/" + tag
 		}
 		s = strings.TrimSpace(after)
 	}
@@ -72,6 +91,9 @@ func cutElements(s string) (rest, command string) {
 // task returns the text of the last section whose heading names a task, if the text
 // begins with a section. A text with its own title is not a template.
 func task(s string) string {
+	if m := userInput().FindStringSubmatch(s); m != nil && strings.TrimSpace(m[1]+m[2]) != "" {
+		return m[1] + m[2]
+	}
 	if s == "" || s[0] != '#' {
 		return s
 	}
@@ -111,6 +133,7 @@ func oneLine(s string) string {
 			if m := heading().FindStringSubmatch(line); m != nil {
 				line = m[2]
 			}
+			line = inlineMark().ReplaceAllString(listMark().ReplaceAllString(line, ""), "$1$2$3")
 			text = append(text, line)
 			n += len(line)
 		}

@@ -322,7 +322,7 @@ type SessionFacts struct {
 	Modified      session.Time `json:"modified,omitzero"`
 	Messages      int          `json:"messages"`
 	FirstPrompt   string       `json:"firstPrompt,omitempty" wire:"lines"`
-	Title         string       `json:"-" wire:"lines"`   // as of session.Summary
+	Title         string       `json:"title,omitempty" wire:"lines"` // its name, else what its prompts are about
 	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`
