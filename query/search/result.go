@@ -323,7 +323,7 @@ type SessionFacts struct {
 	Messages      int          `json:"messages"`
 	FirstPrompt   string       `json:"firstPrompt,omitempty" wire:"lines"`
 	Title         string       `json:"title,omitempty" wire:"lines"` // its name, else what its prompts are about
-	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
+	Labels        []string     `json:"labels,omitempty"`             // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`
 	Subagent      bool         `json:"subagent,omitempty"` // of ParentSession, which it works for

@@ -38,7 +38,7 @@ export function placeOf(session: Pick<Session, "shortId" | "sessionId" | "sessio
 
 /** Where a text is from, in few words: id, date and title. */
 export function sourceOf(session: Session, entry: Entry | undefined): string {
-	const title = shortLine(session.name || session.firstPrompt || "", 60);
+	const title = shortLine(session.title || session.name || session.firstPrompt || "", 60);
 	const place = placeOf(session, entry?.entryId, entry?.offset);
 	return [place, dayOf(entry?.timestamp ?? session.modified), title ? `"${title}"` : ""].filter(Boolean).join(", ");
 }
@@ -48,7 +48,7 @@ function dayOf(time: string | undefined): string {
 }
 
 function titleOf(session: Session | undefined): string {
-	return shortLine(session?.name || session?.firstPrompt || "", 70);
+	return shortLine(session?.title || session?.name || session?.firstPrompt || "", 70);
 }
 
 /** What is known of a session, on one line. */

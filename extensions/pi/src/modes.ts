@@ -199,7 +199,7 @@ export function counts(a: { total: number; totalSessions?: number; looser?: numb
 }
 
 export function titleOf(s: Session): string {
-	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(nameOf(s));
+	return cleanLine(s.title ?? s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(nameOf(s));
 }
 
 /** The words that no text contains, with those that look like them and occur. */

@@ -187,6 +187,8 @@ export interface Session {
 	/** The name that commands accept, also of a session without an id. */
 	shortId?: string;
 	name?: string;
+	/** The name, else what the prompts are about. */
+	title?: string;
 	agent?: string;
 	cwd?: string;
 	firstPrompt?: string;
