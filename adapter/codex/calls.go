@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"path"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
+	"pigrep/internal/script"
 	"pigrep/internal/session"
 )
 
@@ -22,6 +24,7 @@ type call struct {
 	fields    jsonl.Fields // of arguments
 	text      []byte       // the arguments, if they are a text
 	patch     []byte       // the patch among the arguments, nil if there is none
+	glued     bool         // words of them stick to letters of escapes in the script that makes the call
 }
 
 func (c *call) set(scan *jsonl.Scanner, arguments jsonl.Value) {
@@ -63,12 +66,91 @@ func (p *parser) readCall() {
 		c.set(&p.JSON, all.Find("action"))
 	}
 	c.patch = c.findPatch()
+	p.readScript()
 	text := p.writeCall()
 	if p.typ == "web_search_call" {
 		v, _ := c.argument("query")
 		p.says(ofSearch, p.JSON.Text(v))
 	}
-	p.Facts.Calls = append(p.Facts.Calls, p.callFacts(text))
+	if len(p.inside) > 0 { // without what follows the script
+		text = text[:len(c.tool)+len("\ninput: ")+len(c.text)]
+	}
+	p.Facts.Calls = append(p.Facts.Calls, p.callFacts(c, text))
+	for i := range p.inside {
+		c := &p.inside[i]
+		f := p.callFacts(c, c.written(p))
+		f.Kind = session.CallNested
+		p.Facts.Calls = append(p.Facts.Calls, f)
+	}
+	p.Facts.Calls[0].Unread = p.unread
+}
+
+// readScript reads the calls in a script of Codex's code mode: tools.exec_command({cmd: "ls"}).
+func (p *parser) readScript() {
+	c := &p.call
+	if !c.isScript() {
+		return
+	}
+	calls, whole := script.Calls(c.text)
+	p.unread = !whole
+	all := []byte{'['}
+	for i := range calls {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, cmp.Or(string(calls[i].JSON), "null")...)
+	}
+	p.inner.Reset(append(all, ']'))
+	list, err := p.inner.Check(0)
+	if err != nil {
+		return
+	}
+	n := 0
+	for v := range p.inner.Elements(list) {
+		in := call{tool: calls[n].Tool, id: c.id, glued: calls[n].Glued}
+		switch p.inner.Kind(v) {
+		case '"':
+			in.text = p.inner.Text(v)
+		case '{':
+			in.set(&p.inner, v)
+		}
+		in.patch = in.findPatch()
+		p.unread = p.unread || in.isUnread()
+		p.inside = append(p.inside, in)
+		n++
+	}
+}
+
+// isScript reports whether the call is a script that may call tools.
+func (c *call) isScript() bool {
+	return (c.tool == scriptTool || strings.HasSuffix(c.tool, "__"+scriptTool)) && c.scan == nil && bytes.Contains(c.text, []byte("tools"))
+}
+
+const scriptTool = "exec"
+
+// isUnread reports whether a call in a script runs a command, or applies a patch, that is not literal.
+func (c *call) isUnread() bool {
+	key := tools()[c.tool].Command
+	v, isText := c.argument(key)
+	switch {
+	case c.tool == "apply_patch":
+		return c.patch == nil
+	case key != "":
+		return !isText && len(c.words(v)) == 0
+	}
+	return c.tool == ""
+}
+
+// written returns the call of a tool in a script as a text.
+func (c *call) written(p *parser) []byte {
+	if c.scan != nil {
+		return p.CallText(c.scan, c.tool, c.arguments)
+	}
+	text := append(p.JSON.Room(len(c.tool)+len(c.text)+16), c.tool...)
+	if len(c.text) > 0 {
+		text = append(append(text, "\ninput: "...), c.text...)
+	}
+	return p.JSON.Keep(text)
 }
 
 // toolName returns the name of the tool. Those of servers have a namespace.
@@ -124,6 +206,15 @@ func (p *parser) writeCall() []byte {
 			names = [][2]int{{len(text) + len("\n"), len(text) + len("\ninput")}}
 			text = append(append(text, "\ninput: "...), c.text...)
 		}
+		for i := range p.inside {
+			if in := &p.inside[i]; in.glued && in.scan == nil {
+				text = append(append(text, '\n'), in.text...)
+			} else if in.glued {
+				p.Leaves.Begin(&p.inner, append(text, '\n'), false, nil)
+				p.Leaves.Add(in.arguments, false)
+				text = p.Leaves.End()
+			}
+		}
 		text = p.JSON.Keep(text)
 	}
 	if len(text) > 0 {
@@ -132,9 +223,9 @@ func (p *parser) writeCall() []byte {
 	return text
 }
 
-// callFacts returns the facts of the call that has been read.
-func (p *parser) callFacts(text []byte) session.EntryCall {
-	c, m := &p.call, &p.memo
+// callFacts returns the facts of a call with this text.
+func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
+	m := &p.memo
 	does := tools()[c.tool]
 	f := session.EntryCall{Part: len(p.Entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: adapter.UnknownOutcome}
 	f.Text = adapter.ArgumentsIn(text, c.tool)
@@ -167,9 +258,15 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 	v, _ := c.argument("with_escalated_permissions")
 	needs, _ := c.argument("sandbox_permissions")
 	f.Escapes = c.scan.IsTrue(v) || c.scan.Name(needs) == "require_escalated"
+	if cell, ok := c.argument("cell_id"); ok && c.tool == "wait" && c == &p.call {
+		f.Deed = session.DeedPoll
+		if !p.Sparse {
+			m.Polls = adapter.Remember(m.Polls, poll{xxhash.Sum64String(c.id), processOf(c.scan.Text(cell))}, mostRuns)
+		}
+	}
 	if c.tool == "write_stdin" {
 		process, _ := c.argument("session_id")
-		if n, ok := c.scan.Int(process); ok && !p.Sparse {
+		if n, ok := c.scan.Int(process); ok && !p.Sparse && c == &p.call {
 			m.Polls = adapter.Remember(m.Polls, poll{xxhash.Sum64String(c.id), n}, mostRuns)
 		}
 		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {

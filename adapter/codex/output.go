@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -18,6 +19,8 @@ type output struct {
 	process        int64 // that goes on in the background
 	goesOn         bool
 	failed         bool // it says so itself
+	script         bool // it is that of a script, and its texts are those that the script printed
+	stopped        bool // an error ended the script, or somebody
 }
 
 // readOutput reads the result of a call: a text, or a list of texts and images. What Codex
@@ -49,9 +52,10 @@ func (p *parser) readOutput() {
 	}
 	f.IsResult, f.Exit, f.Duration = true, o.exit, o.duration
 	f.Failed, f.Rejected = o.failed, false
+	f.Ended = o.script && !o.goesOn && !o.stopped
 	switch {
 	case o.exit != session.Unknown:
-		f.Failed = o.exit != 0
+		f.Failed = o.failed || o.exit != 0
 	case hasPrefix(text, rejections):
 		f.Rejected, f.Failed = true, false
 	case hasPrefix(text, failures):
@@ -83,12 +87,135 @@ func (p *parser) readResult(v jsonl.Value) {
 		}
 		text := p.JSON.Text(v)
 		if first {
+			if text = p.unwrapScript(text); p.output.script && len(bytes.TrimSpace(text)) == 0 {
+				first = false
+				continue
+			}
+		}
+		switch {
+		case p.output.script:
+			text = p.printed(text)
+		case first:
 			text = p.unwrap(text)
 		}
 		first = false
 		p.Add(session.KindResult, text)
 		p.says(ofResult, text)
 	}
+}
+
+// unwrapScript returns what is behind the lines about a script, if the text begins with them:
+//
+//	Script completed
+//	Wall time 0.3 seconds
+//	Output:
+func (p *parser) unwrapScript(text []byte) []byte {
+	o := &p.output
+	status, rest, _ := bytes.Cut(text, []byte("\n"))
+	wall, rest, _ := bytes.Cut(rest, []byte("\n"))
+	head, rest, _ := bytes.Cut(rest, []byte("\n"))
+	took, isWall := bytes.CutPrefix(wall, []byte("Wall time "))
+	if !isWall || string(head) != "Output:" {
+		return text
+	}
+	switch cell, runs := bytes.CutPrefix(status, []byte("Script running with cell ID ")); {
+	case runs:
+		o.process, o.goesOn = processOf(cell), true
+	case string(status) == "Script failed":
+		o.failed = true
+	case string(status) == "Script terminated":
+		o.stopped = true
+	case string(status) != "Script completed":
+		return text
+	}
+	o.script = true
+	number, _, _ := bytes.Cut(took, []byte(" "))
+	o.duration = seconds(number)
+	return rest
+}
+
+// processOf returns the number of a script in the background, which no command has.
+func processOf(cell []byte) int64 { return -1 - int64(xxhash.Sum64(cell)>>1) }
+
+// printed returns a text that a script printed, and notes how the commands ended whose results it has.
+func (p *parser) printed(text []byte) []byte {
+	o, f := &p.output, &p.Facts
+	rest, isError := bytes.CutPrefix(text, []byte("Script error:\n"))
+	if isError && o.failed {
+		word, _, _ := bytes.Cut(rest, []byte(" "))
+		if f.Stopped = string(word); f.Stopped == "Exit" {
+			f.Stopped = "shell_command"
+		}
+		f.Stopped = cmp.Or(f.Stopped, "?")
+	}
+	before := len(f.Inner)
+	if len(rest) > 0 && (rest[0] == '{' || rest[0] == '[') {
+		text = p.printedJSON(text)
+	} else if in := (output{exit: session.Unknown, duration: session.Unknown}); !isError {
+		text = in.unwrap(text)
+		p.endedWith(text, in.exit, in.duration)
+	} else if in.unwrap(rest); in.exit != session.Unknown {
+		p.endedWith(text, in.exit, in.duration)
+	} else if hasPrefix(rest, rejections) {
+		o.failed, f.Rejected = false, true
+	}
+	if len(f.Inner) == before {
+		p.endedWith(text, session.Unknown, session.Unknown)
+	}
+	return text
+}
+
+// endedWith notes how a command ended that printed a text. That of the whole is that of the first which
+// failed.
+func (p *parser) endedWith(text []byte, exit, duration int32) {
+	if len(p.Facts.Inner) >= mostPrinted {
+		return
+	}
+	p.Facts.Inner = append(p.Facts.Inner, session.Outcome{Failed: exit != session.Unknown && exit != 0, Exit: exit, Duration: duration, Bytes: int64(len(text))})
+	if o := &p.output; exit != session.Unknown && (o.exit == session.Unknown || o.exit == 0) {
+		o.exit = exit
+	}
+}
+
+const mostPrinted = 100 // results in the output of a script
+
+// printedJSON is printed for the results of exec_command, which are objects. If there is only one, its
+// output is the text.
+func (p *parser) printedJSON(text []byte) []byte {
+	p.inner.Reset(text)
+	v, err := p.inner.Check(0)
+	if err != nil || len(bytes.TrimSpace(text[v.End:])) > 0 {
+		return text
+	}
+	if out, ok := p.resultsIn(v, 0); ok {
+		return out
+	}
+	return text
+}
+
+// resultsIn notes the results in a value. If the value is one, it returns its output.
+func (p *parser) resultsIn(v jsonl.Value, depth int) (out []byte, ok bool) {
+	if depth > 3 || len(p.Facts.Inner) >= mostPrinted {
+		return nil, false
+	}
+	if p.inner.Kind(v) == '[' {
+		for item := range p.inner.Elements(v) {
+			p.resultsIn(item, depth+1)
+		}
+		return nil, false
+	}
+	all := p.inner.Fields(v)
+	if exit, out := adapter.Code(&p.inner, all.Find("exit_code")), all.Find("output"); p.inner.Kind(out) == '"' && exit != session.Unknown {
+		text := p.inner.Text(out)
+		p.endedWith(text, exit, seconds(p.inner.Raw(all.Find("wall_time_seconds"))))
+		return text, !slices.ContainsFunc(all, func(f jsonl.Field) bool {
+			return p.inner.Kind(f.Val) == '"' && string(f.Key) != "output" && string(f.Key) != "chunk_id"
+		})
+	}
+	for _, m := range all {
+		p.resultsIn(m.Val, depth+1)
+	}
+	return nil, false
 }
 
 // unwrap returns the output in the text of a result. Old versions wrap it in JSON, later ones

@@ -38,6 +38,8 @@ type parser struct {
 	values  []adapter.Unknown // memory of leavesOf
 	images  []image
 	call    call
+	inside  []call // that the call makes: it is a script
+	unread  bool   // of the script: some commands are not literal
 	output  output
 }
 
@@ -74,7 +76,8 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	e := p.Begin(line, v)
 	e.ID = adapter.OffsetID(e.Offset)
-	p.all, p.call, p.output = p.JSON.Fields(v), call{}, output{}
+	p.all, p.call, p.output, p.unread = p.JSON.Fields(v), call{}, output{}, false
+	p.inside = p.inside[:0]
 	p.keys, p.said, p.images = p.keys[:0], p.said[:0], p.images[:0]
 	if p.state.Header.Notes {
 		p.readNote()

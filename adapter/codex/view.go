@@ -28,7 +28,14 @@ func (p *parser) View(e *session.Entry) *session.View {
 		b := session.Block{Kind: part.Kind, Text: part.Text}
 		switch {
 		case part.Kind == session.KindCall:
-			b.Text, b.Call = nil, p.viewCall()
+			b.Text, b.Call = nil, viewCall(&p.call, &p.Facts.Calls[0])
+			view.Blocks = append(view.Blocks, b)
+			for i := range p.inside {
+				in := viewCall(&p.inside[i], &p.Facts.Calls[1+i])
+				in.ID, in.Nested = "", true
+				view.Blocks = append(view.Blocks, session.Block{Kind: session.KindCall, Call: in})
+			}
+			continue
 		case part.Kind == session.KindShell && len(p.Facts.Calls) > 0:
 			b.Text, b.Shell = p.viewShell(part.Text)
 		case len(part.Text) == 0:
@@ -40,9 +47,8 @@ func (p *parser) View(e *session.Entry) *session.View {
 	return view
 }
 
-// viewCall returns the call that has been read.
-func (p *parser) viewCall() *session.Call {
-	c, f := &p.call, &p.Facts.Calls[0]
+// viewCall returns a call with these facts.
+func viewCall(c *call, f *session.EntryCall) *session.Call {
 	call := &session.Call{ID: c.id, Tool: c.tool, Deed: f.Deed, Command: f.Command}
 	if c.scan == nil {
 		call.Raw = c.text

@@ -45,6 +45,7 @@ const (
 	callNoMatch
 	callRejected
 	callEscapes
+	callUnread
 )
 
 const (
@@ -128,7 +129,7 @@ type CallFlags uint16
 
 func FlagsOf(c *session.CallFact) CallFlags {
 	return CallFlags(int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch) |
-		flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected) | flag(c.Escapes, callEscapes))
+		flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected) | flag(c.Escapes, callEscapes) | flag(c.Unread, callUnread))
 }
 
 func (c *Calls) Flags(i int) CallFlags { return CallFlags(c.flags.At(i)) }
@@ -150,6 +151,9 @@ func (f CallFlags) NoMatch() bool { return f&callNoMatch != 0 }
 
 // Broken reports whether the shell command of the call cannot be parsed.
 func (f CallFlags) Broken() bool { return f&callBroken != 0 }
+
+// Unread reports whether the call is a script that runs commands which are not literal.
+func (f CallFlags) Unread() bool { return f&callUnread != 0 }
 
 // Search reports whether the call asks this program.
 func (f CallFlags) Search() bool { return f&callSearch != 0 }
@@ -193,7 +197,7 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 		f := session.CallFact{
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
 			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Deed: c.Deed(i), Model: c.Model.At(i),
-			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(), Escapes: flags&callEscapes != 0,
+			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(), Escapes: flags&callEscapes != 0, Unread: flags.Unread(),
 			Outcome: session.Outcome{Failed: flags.Failed(), Rejected: flags.Rejected(), NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {

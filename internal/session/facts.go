@@ -66,6 +66,12 @@ type EntryFacts struct {
 	IsResult bool
 	Outcome
 
+	// Ended says of a result that the calls within its call have ended, and Inner how: an outcome for each
+	// output that can be told apart, in order. Stopped says that an error ended them: it begins with this word.
+	Ended   bool
+	Inner   []Outcome
+	Stopped string
+
 	// Amends is the id of an earlier call whose outcome this result completes, beside that
 	// of its own call: that of a command which went on in the background. Figures that are
 	// known replace those of the earlier call, and bytes are added to its. "" for none.
@@ -87,6 +93,7 @@ type EntryCall struct {
 	Files   []FileUse // that the arguments name
 	Outcome           // of nested calls and shells
 	Escapes bool      // it asks to run outside of the agent's sandbox
+	Unread  bool      // it is a script that runs commands which are not literal
 }
 
 // Deed says what a call does, in words that all agents share.
@@ -319,6 +326,7 @@ type CallFact struct {
 	Blamed   uint64   // those of the first 64 programs, by bits, that made the call fail if it failed
 	Rules    uint32   // a shellcmd.RuleSet: the rules that it matches
 	Broken   bool     // the shell command cannot be parsed
+	Unread   bool     // it is a script that runs commands which are not literal
 	Search   bool     // it asks this program
 	Escapes  bool     // it asks to run outside of the agent's sandbox
 
@@ -399,6 +407,20 @@ func (f *Facts) Amend(id string, with Outcome) *CallFact {
 	}
 	c.Bytes += with.Bytes
 	return c
+}
+
+// Inner returns the calls that a call made, as Amend and Answer return it, if they are in its entry. They
+// count as changed.
+func (f *Facts) Inner(c *CallFact) []CallFact {
+	first := 1
+	for &f.Calls[first-1] != c {
+		first++
+	}
+	last := first
+	for ; last < len(f.Calls) && f.Calls[last].Kind == CallNested && f.Calls[last].Offset == c.Offset; last++ {
+		f.changed(calls, last)
+	}
+	return f.Calls[first:last]
 }
 
 // AddCall adds a call. A call by a reply waits for its result if it has an id.

@@ -99,7 +99,69 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 		c.Duration = took(c, e, at)
 	}
 	settle(c, e.Parts)
+	o.inner(to, c, e, f, at)
 	return c.Model
+}
+
+// inner tells the calls that a call made how they ended. A call that failed only because some of
+// them said no did not fail.
+func (o *Folder) inner(to *session.Facts, outer *session.CallFact, e *session.Entry, f *session.EntryFacts, at int64) {
+	list := to.Inner(outer)
+	if !f.Ended || len(list) == 0 {
+		return
+	}
+	failed, saidNo := false, false
+	for i, outcome := range outcomesOf(list, f) {
+		c := &list[i]
+		c.HasResult, c.Result, c.ResultCopy, c.Outcome = true, e.Offset, e.Copy, outcome
+		if c.Duration == session.Unknown && len(list) == 1 {
+			c.Duration = took(c, e, at)
+		}
+		settle(c, e.Parts)
+		failed, saidNo = failed || c.Failed, saidNo || c.NoMatch
+	}
+	if outer.Failed && !failed && saidNo && f.Stopped == "" {
+		outer.Failed, outer.NoMatch = false, true
+	}
+}
+
+// outcomesOf returns how the calls within a call ended, as far as that is known: fewer if the others may
+// not have run.
+func outcomesOf(list []session.CallFact, f *session.EntryFacts) []session.Outcome {
+	all, exits := make([]session.Outcome, len(list)), make([]session.Outcome, 0, len(f.Inner))
+	var shells, stopped []int
+	for i := range list {
+		all[i] = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+		if list[i].Shell {
+			shells = append(shells, i)
+		}
+		if list[i].Tool == f.Stopped {
+			stopped = append(stopped, i)
+		}
+	}
+	for _, x := range f.Inner {
+		if x.Exit != session.Unknown {
+			exits = append(exits, x)
+		}
+	}
+	switch {
+	case len(list) == 1:
+		all[0] = f.Outcome
+	case f.Stopped != "" && len(stopped) != 1: // which of them ran is not known
+		return nil
+	case f.Stopped != "":
+		all[stopped[0]] = f.Outcome
+		return all[:stopped[0]+1]
+	case len(f.Inner) == len(list):
+		copy(all, f.Inner)
+	case len(exits) == len(shells):
+		for i, at := range shells {
+			all[at] = exits[i]
+		}
+	case len(shells) == 1:
+		all[shells[0]] = f.Outcome
+	}
+	return all
 }
 
 // amend completes the outcome of a command in the background, which the result of a later
@@ -115,6 +177,7 @@ func (o *Folder) amend(to *session.Facts, e *session.Entry, f *session.EntryFact
 	}
 	c.Result = e.Offset
 	settle(c, e.Parts)
+	o.inner(to, c, e, f, at)
 	return true
 }
 
@@ -130,9 +193,9 @@ func took(c *session.CallFact, e *session.Entry, at int64) int32 {
 func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model, cwd string) {
 	fact := session.CallFact{
 		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Deed: c.Deed, Model: model, Outcome: c.Outcome,
-		ID: strings.Clone(c.ID), Escapes: c.Escapes, Dialect: c.Dialect, Dir: o.name(within(cwd, c.Dir)),
+		ID: strings.Clone(c.ID), Escapes: c.Escapes, Unread: c.Unread, Dialect: c.Dialect, Dir: o.name(within(cwd, c.Dir)),
 	}
-	if c.Kind != session.CallPlain {
+	if c.Kind == session.CallShell || c.Kind == session.CallNested && e.Facts.IsResult {
 		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
 	}
 	if c.Command != nil {

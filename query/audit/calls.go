@@ -315,7 +315,7 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 	want := session.KindResult
 	if c.Kind == session.CallShell {
 		want = session.KindShell
-	} else if c.Kind == session.CallNested {
+	} else if c.Kind == session.CallNested && c.Result == c.Offset {
 		return nil // session files do not keep it
 	}
 	f.entry(c.Result, func(_ *session.Entry, v *session.View) {

@@ -29,6 +29,7 @@ type CommandTable struct {
 	Rows     []CommandRow
 	Calls    int // shell commands
 	Unparsed int // commands of these that cannot be parsed; their first word counts as the program
+	Unread   int // scripts with further commands, which are not literal
 	Covered
 }
 
@@ -114,6 +115,10 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 	programs := make([]*commandGroup, len(names))
 	return t.x.visitCalls(f, p, func(i int) {
 		if c.Flags(i).Rejected() && !t.x.req.Rejected { // it did not run
+			return
+		}
+		if c.Flags(i).Unread() {
+			t.table.Unread++
 			return
 		}
 		t.table.Calls++

@@ -356,7 +356,7 @@ func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(), x.req.Rejected && !c.Flags(i).Rejected(),
 		x.rules != 0 && x.rules&shellcmd.RuleSet(c.Rules.At(i)) == 0,
-		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && (p.Details.Len == 0 || !p.Details.Shell(i)),
+		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && !c.Flags(i).Unread() && (p.Details.Len == 0 || !p.Details.Shell(i)),
 		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
 		return false
 	}

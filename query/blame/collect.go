@@ -252,31 +252,42 @@ type outcome struct {
 	deed   session.Deed
 	failed bool
 	result int64
+	ran    bool // and may have written something
 }
 
-// outcomes returns the calls of a session that may have written something, by entry and part, and
+// outcomes returns the calls of a session by entry, those of entries that may have written something, and
 // the calls that may have printed something.
-func (c *collector) outcomes(file uint32) (all map[int64]map[int]outcome, looks []look, err error) {
-	all = make(map[int64]map[int]outcome)
+func (c *collector) outcomes(file uint32) (all map[int64][]outcome, looks []look, err error) {
+	all = make(map[int64][]outcome)
+	var list []outcome
+	at, some := int64(-1), false
+	keep := func() {
+		if some {
+			all[at] = list
+		}
+		list, some = nil, false
+	}
 	for p, err := range c.facts.WithoutDetails([]uint32{file}) {
 		if err != nil {
 			return nil, nil, err
 		}
 		for i := range p.Calls.Len {
 			deed, flags := p.Calls.Deed(i), p.Calls.Flags(i)
+			if flags.Kind() == session.CallMissing {
+				continue
+			}
 			if (deed == session.DeedRead || deed == session.DeedRun) && p.Calls.Answered(i) {
 				looks = append(looks, look{p.Calls.Offset.At(i), p.Calls.Result(i)})
 			}
-			if flags.Rejected() || !deed.Writes() && deed != session.DeedRun && deed != session.DeedOther {
-				continue
+			if next := p.Calls.Offset.At(i); next != at {
+				keep()
+				at = next
 			}
-			at := p.Calls.Offset.At(i)
-			if all[at] == nil {
-				all[at] = make(map[int]outcome)
-			}
-			all[at][int(p.Calls.Part.At(i))] = outcome{deed, flags.Failed(), p.Calls.Result(i)}
+			x := outcome{deed, flags.Failed(), p.Calls.Result(i), !flags.Rejected() && (deed.Writes() || deed == session.DeedRun || deed == session.DeedOther)}
+			list, some = append(list, x), some || x.ran
 		}
 	}
+	keep()
 	return all, looks, nil
 }
 
@@ -357,7 +368,7 @@ func (c *collector) collect(p place, list []*change, _ []string) {
 }
 
 // changesOf returns what the calls of an entry did to files.
-func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.Entry, v *session.View, made map[int]outcome, names []string) (list []*change) {
+func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.Entry, v *session.View, made []outcome, names []string) (list []*change) {
 	var facts []session.EntryCall
 	if e.Facts != nil {
 		facts = e.Facts.Calls
@@ -368,12 +379,11 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 		if call == nil {
 			continue
 		}
-		if number++; number >= len(facts) {
+		if number++; number >= min(len(facts), len(made)) {
 			return list
 		}
-		f := &facts[number]
-		done, ok := made[f.Part]
-		if !ok || call.Failed || done.failed && call.Command == nil {
+		f, done := &facts[number], made[number]
+		if !done.ran || call.Failed || done.failed && call.Command == nil {
 			continue
 		}
 		cwd := cmp.Or(e.Context.CWD, s.CWD)

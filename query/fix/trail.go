@@ -86,9 +86,11 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 	if !events {
 		return
 	}
-	answers := -1 // the call that this entry answers
-	for i := len(b.facts.Calls) - 1; i >= 0 && answers < 0; i-- {
-		if c := &b.facts.Calls[i]; c.HasResult && c.Result == e.Offset && c.Kind != session.CallNested {
+	answers := -1 // the call that this entry answers; of those within one, the last that failed or ran
+	all := b.facts.Calls
+	for i := len(all) - 1; i >= 0 && (answers < 0 || all[i].Offset == all[answers].Offset); i-- {
+		c := &all[i]
+		if c.HasResult && c.Result == e.Offset && (c.Kind != session.CallNested || c.Offset != e.Offset) && (answers < 0 || c.Failed && c.Shell && !all[answers].Failed) {
 			answers = i
 		}
 	}
@@ -99,7 +101,7 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 		b.message, b.first, b.calling = message, len(b.events), false
 	}
 	for i := made; i < len(b.facts.Calls); i++ {
-		if c := &b.facts.Calls[i]; c.Kind == session.CallPlain || c.Kind == session.CallShell {
+		if c := &b.facts.Calls[i]; c.Kind != session.CallMissing && (c.Kind != session.CallNested || !e.Facts.IsResult) {
 			b.calling = b.calling || c.Kind == session.CallPlain
 			b.events = append(b.events, event{what: called, place: b.place(node), call: i})
 		}

@@ -117,11 +117,14 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
 		Covered: &t.Covered,
 		LastUse: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
-		facts:   map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
+		facts:   map[string]any{"calls": t.Calls, "unparsed": t.Unparsed, "unread": t.Unread},
 		closing: func(rows int) string {
 			line := shownOf(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
 				line += ", " + human.Number(t.Unparsed) + " of which cannot be parsed (counted by their first word)"
+			}
+			if t.Unread > 0 {
+				line += "; " + human.Plural(t.Unread, "script ran", "scripts ran") + " further commands, which it computed"
 			}
 			return line
 		},

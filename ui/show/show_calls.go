@@ -43,7 +43,18 @@ func (p *showText) call(w waitingCall) {
 	}
 	p.last = "call"
 	p.owner = w.entry.Index
-	p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+	switch shown := !p.isWhole(w.entry) && !slices.ContainsFunc(w.inner, func(c *session.Call) bool { return len(c.Arguments) == 0 }); {
+	case shown && len(w.inner) == 1: // what its script says
+		p.callLine(w.inner[0], diff.Of(w.inner[0]), bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+		p.diff(w.entry, diff.Of(w.inner[0]), resultIndent, false)
+	case shown && len(w.inner) > 1:
+		short := &session.Call{Tool: w.call.Tool, Raw: []byte(human.Plural(len(w.inner), "call", "calls"))}
+		p.callLine(short, nil, bodyIndent, w.entry, 1)
+		p.inner(w.entry, w.inner)
+	default:
+		p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+		p.inner(w.entry, w.inner)
+	}
 	for _, s := range w.call.Subagents {
 		command := "pigrep show " + shellcmd.Here.Operand(s.Name)
 		title := terminal.Clean(s.Title)
@@ -51,6 +62,18 @@ func (p *showText) call(w waitingCall) {
 			title = terminal.Clip(title, max(minBodyColumns, p.Width-terminal.Width(resultIndent+"subagent  · "+command)))
 		}
 		p.line(resultIndent + p.Dim("subagent "+title+" · "+command))
+	}
+}
+
+// inner prints the calls that a call of an entry made.
+func (p *showText) inner(e *entry.Entry, list []*session.Call) {
+	for _, c := range list {
+		files := diff.Of(c)
+		p.callLine(c, files, resultIndent, nil, p.lineLimit(e, 1))
+		p.diff(e, files, resultIndent+bodyIndent, c.Failed)
+		if c.Failed {
+			p.line(resultIndent + bodyIndent + p.Style(printer.ErrorStyle, "failed"))
+		}
 	}
 }
 
@@ -195,12 +218,7 @@ func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool
 	for _, b := range it.Blocks {
 		switch {
 		case b.Form == transcript.Call: // a nested one
-			files := diff.Of(b.Call)
-			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
-			p.diff(e, files, resultIndent+bodyIndent, b.Call.Failed)
-			if b.Call.Failed {
-				p.line(resultIndent + bodyIndent + p.Style(printer.ErrorStyle, "failed"))
-			}
+			p.inner(e, []*session.Call{b.Call})
 		case b.Form == transcript.Image:
 			p.line(resultIndent + p.Dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:

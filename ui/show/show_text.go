@@ -63,7 +63,8 @@ type showText struct {
 type waitingCall struct {
 	entry *entry.Entry
 	call  *session.Call
-	files []diff.File // what it did to files
+	files []diff.File     // what it did to files
+	inner []*session.Call // that it made, as its own entry says
 }
 
 func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, owner: -1}) }
@@ -422,7 +423,11 @@ func (p *showText) reply(it *transcript.Item) {
 	for _, b := range it.Blocks {
 		switch b.Form {
 		case transcript.Call:
-			p.waiting = append(p.waiting, waitingCall{e, b.Call, diff.Of(b.Call)})
+			if n := len(p.waiting); b.Call.Nested && n > 0 {
+				p.waiting[n-1].inner = append(p.waiting[n-1].inner, b.Call)
+				break
+			}
+			p.waiting = append(p.waiting, waitingCall{entry: e, call: b.Call, files: diff.Of(b.Call)})
 			p.begun = true
 		case transcript.Thinking:
 			if !p.begun && p.last != "call" {

@@ -332,7 +332,7 @@ func (c *Conversation) OpenCalls() ([]string, error) {
 			}
 			var own []string
 			for i := range e.View.Blocks {
-				if call := e.View.Blocks[i].Call; call != nil && !answered[call.ID] {
+				if call := e.View.Blocks[i].Call; call != nil && !call.Nested && !answered[call.ID] {
 					own = append(own, call.Tool)
 				}
 			}
