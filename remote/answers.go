@@ -8,10 +8,12 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
 	"pigrep/query/engine/entry"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
@@ -56,6 +58,10 @@ var (
 	})
 	Fix     = NewKind("fix", fix.Find)
 	Similar = NewKind("similar", similar.Find)
+	Blame   = NewKind("blame", blame.Run)
+	Commits = NewKind("commits", blame.Commits)
+	Recap   = NewKind("recap", recap.Run)
+	Lessons = NewKind("lessons", recap.Learn)
 )
 
 // Kinds are all kinds by their names.

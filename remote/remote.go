@@ -51,6 +51,7 @@ type Question struct {
 	// Required is what every hit contains, for a question about lines; nil for nothing.
 	Required *literal.Required
 
+	Named  bool     // about whole sessions that the user named, by Names, or as the latest ones
 	Names  []string // only sessions with these names: ids, their beginnings or ends, or paths
 	Brief  bool     // summaries are enough: no lines are sent
 	Facts  bool     // records are enough: no lines are sent

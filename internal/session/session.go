@@ -273,6 +273,14 @@ func SplitHost(name string) (host, path string, ok bool) {
 	return host, path, ok
 }
 
+// HostOf returns the machine that has a session file; "" for this one.
+func HostOf(path string) string {
+	if host, _, ok := SplitHost(path); ok {
+		return host
+	}
+	return ""
+}
+
 // Handle returns the name to show for a session, which commands accept: its id. For a file
 // without an id that can be typed it returns the id in the file name: ID in
 // 2026-01-15T10-30-00-000Z_ID.jsonl.

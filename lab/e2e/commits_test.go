@@ -205,7 +205,7 @@ func TestCommitThatIsUnread(t *testing.T) {
 		{Hash: strings.Repeat("a", 40), Time: now, Unread: true}, {Hash: strings.Repeat("b", 40), Time: now},
 	}})
 	testkit.Check(t, err)
-	if answer.Rows[0].Match != blame.Unread || answer.Rows[1].Match != blame.None || !slices.Equal(answer.Unread, []string{strings.Repeat("a", 40)}) || len(answer.Warnings) != 1 {
+	if answer.Rows[0].Match != blame.Unread || answer.Rows[1].Match != blame.None || !slices.Equal(answer.Unread, []string{strings.Repeat("a", 40)}) || len(answer.Uncompared()) != 1 {
 		t.Errorf("%+v", answer)
 	}
 }

@@ -49,7 +49,7 @@ type Request struct {
 
 	filter.Spec // on sessions and times: other sessions count as none
 	Env         filter.Env
-	Resume      search.ResumeFunc // nil: answers have no resume command
+	Resume      search.ResumeFunc `json:"-"` // nil: answers have no resume command
 	Redact      bool
 }
 
@@ -92,7 +92,7 @@ func (b *Block) Blank() bool {
 // Origin is the call that wrote lines.
 type Origin struct {
 	session.EntryPlace
-	Title     string         `json:"-"`
+	Title     string         `json:"-" wire:"lines"`
 	Timestamp session.Time   `json:"timestamp,omitzero"`
 	Line      int            `json:"line"`
 	Offset    int64          `json:"offset"`
@@ -107,7 +107,7 @@ type Origin struct {
 type Said struct {
 	EntryID string `json:"entryId,omitempty"`
 	Line    int    `json:"line"`
-	Text    string `json:"text"`
+	Text    string `json:"text" wire:"lines"`
 }
 
 func (s *Said) String() string {
@@ -157,10 +157,7 @@ func (c *collector) warnings() (list []string) {
 // answer makes the blocks of an answer.
 func (x *attribution) answer(resp *Response) error {
 	req := x.req
-	from, to := max(req.From, 1), req.To
-	if to == 0 || to > len(req.Lines) {
-		to = len(req.Lines)
-	}
+	from, to := req.bounds()
 	f := req.Spec.Compile()
 	for i := range x.found {
 		if by := x.found[i].by; by != nil && (!f.Session(by.session) || !f.Time(by.time)) {
@@ -212,13 +209,25 @@ func (x *attribution) answer(resp *Response) error {
 		}
 		resp.Blocks = append(resp.Blocks, b)
 	}
-	if req.Redact {
-		for i := range resp.Blocks {
-			b := &resp.Blocks[i]
+	req.mask(resp)
+	return x.ctx.Err()
+}
+
+// bounds returns the first line that is asked for, from 1, and the last one.
+func (r *Request) bounds() (from, to int) {
+	if from, to = max(r.From, 1), r.To; to == 0 || to > len(r.Lines) {
+		to = len(r.Lines)
+	}
+	return from, to
+}
+
+// mask masks the lines of an answer, if the request asks for that.
+func (r *Request) mask(resp *Response) {
+	for i := range resp.Blocks {
+		if b := &resp.Blocks[i]; r.Redact {
 			b.Lines = strings.Split(redact.Text(strings.Join(b.Lines, "\n")), "\n")
 		}
 	}
-	return x.ctx.Err()
 }
 
 // whyUnattributed says why no session is said to have written a line.
@@ -259,14 +268,22 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 	return o, err
 }
 
-// rank says how much the path of a history says that it is the file: 0 for the file itself.
+// rank says how much the path of a history says that it is the file: 0 for the file itself, perhaps by a
+// symbolic link.
 func (x *attribution) rank(p string) int {
-	switch rel := x.req.Relative; {
-	case path.Base(p) == path.Base(x.req.Path) && x.file.Is(p):
+	if path.Base(p) == path.Base(x.req.Path) && x.file.Is(p) {
+		return 0
+	}
+	return x.req.rank(p)
+}
+
+func (r *Request) rank(p string) int {
+	switch rel := r.Relative; {
+	case p == r.Path:
 		return 0
 	case rel != "" && strings.HasSuffix(p, "/"+rel):
 		return 1
-	case path.Base(p) == path.Base(x.req.Path):
+	case path.Base(p) == path.Base(r.Path):
 		return 2
 	}
 	return 3

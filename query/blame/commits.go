@@ -38,7 +38,7 @@ type CommitRequest struct {
 
 	filter.Spec
 	Env    filter.Env
-	Resume search.ResumeFunc
+	Resume search.ResumeFunc `json:"-"`
 	Redact bool
 }
 
@@ -82,33 +82,27 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
 	defer e.entries.Use(nil)
 	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
-	add := func(row CommitRow, by *origin, unread bool) (err error) {
-		row.Type = "commit"
+	add := func(i int, how string, share float64, by *origin, unread bool) (err error) {
+		row := CommitRow{Match: None}
 		switch {
 		case by != nil:
-			resp.Found++
+			row.Match, row.Share = how, share
 			if row.Origin, err = e.origin(by, req.Resume); err != nil {
 				return err
 			}
 			row.Cost, row.Tokens = by.session.UsedCost, by.session.UsedTokens
 		case unread:
-			row.Match, row.Share = Unread, 0
-			resp.Unread = append(resp.Unread, cmp.Or(row.Hash, "#"+row.Pull))
-		default:
-			row.Match, row.Share = None, 0
+			row.Match = Unread
 		}
-		if req.Redact {
-			row.Subject = redact.Text(row.Subject)
-		}
-		resp.Rows = append(resp.Rows, row)
+		resp.add(&req, i, row)
 		return ctx.Err()
 	}
 	if req.Pull != "" {
 		by, over, err := x.printed([]string{"pull", req.Pull}, regexp.MustCompile(`/(?:pull|merge_requests)/`+regexp.QuoteMeta(req.Pull)+`(?:\D|$)`))
 		if err == nil {
-			err = add(CommitRow{Pull: req.Pull, Match: ByHash}, by, over)
+			err = add(0, ByHash, 0, by, over)
 		}
-		resp.Warnings = append(x.warnings(), resp.unread()...)
+		resp.Warnings = x.warnings()
 		return resp, err
 	}
 	byHash := make([]*origin, len(req.Commits))
@@ -125,23 +119,40 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 		return nil, err
 	}
 	for i := range req.Commits {
-		c := &req.Commits[i]
-		row := CommitRow{Hash: c.Hash, Subject: c.Subject, Committed: session.Time{Time: c.Time}, Match: ByHash}
-		by := byHash[i]
+		c, by, how, share := &req.Commits[i], byHash[i], ByHash, 0.0
 		if by == nil {
-			row.Match = ByText
-			by, row.Share = x.byText(c)
+			how = ByText
+			by, share = x.byText(c)
 		}
-		if err := add(row, by, c.Unread); err != nil {
+		if err := add(i, how, share, by, c.Unread); err != nil {
 			return nil, err
 		}
 	}
-	resp.Warnings = append(x.warnings(), resp.unread()...)
+	resp.Warnings = x.warnings()
 	return resp, nil
 }
 
-// unread returns a warning about commits that were not compared in full.
-func (r *CommitResponse) unread() []string {
+// add adds the row of a commit, or of the pull request, that a request asks for.
+func (r *CommitResponse) add(req *CommitRequest, i int, row CommitRow) {
+	row.Type, row.Pull = "commit", req.Pull
+	if i < len(req.Commits) {
+		c := &req.Commits[i]
+		row.Hash, row.Subject, row.Committed = c.Hash, c.Subject, session.Time{Time: c.Time}
+	}
+	if req.Redact {
+		row.Subject = redact.Text(row.Subject)
+	}
+	switch {
+	case row.Origin != nil:
+		r.Found++
+	case row.Match == Unread:
+		r.Unread = append(r.Unread, cmp.Or(row.Hash, "#"+row.Pull))
+	}
+	r.Rows = append(r.Rows, row)
+}
+
+// Uncompared returns a warning about commits that were not compared in full.
+func (r *CommitResponse) Uncompared() []string {
 	if len(r.Unread) == 0 {
 		return nil
 	}

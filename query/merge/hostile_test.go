@@ -16,6 +16,7 @@ import (
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/merge"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
@@ -78,12 +79,16 @@ func TestHostileAnswers(t *testing.T) {
 		var tools []*audit.ToolTable
 		var used []*audit.UsageTable
 		var fixes []*fix.Response
+		var told []*recap.Response
+		var lessons []*recap.Lessons
 		for i, r := range s.hosts {
 			add(rt, &found, i, &decoded)(search.Run(ctx, r, s.adapter, stories.Disk{}, req))
 			add(rt, &counted, i, &decoded)(facets.Of(ctx, r, s.adapter, stories.Disk{}, req))
 			add(rt, &listed, i, &decoded)(sessions.List(ctx, r, s.adapter, stories.Disk{}, sessions.Request{Forks: true, Among: req.Among}))
 			add(rt, &tools, i, &decoded)(audit.Tools(ctx, r, s.adapter, stories.Disk{}, audit.Request{Among: req.Among}))
 			add(rt, &used, i, &decoded)(audit.Usage(ctx, r, audit.Request{Among: req.Among}))
+			add(rt, &told, i, &decoded)(recap.Run(ctx, r, s.adapter, stories.Disk{}, recap.Request{Among: req.Among}))
+			add(rt, &lessons, i, &decoded)(recap.Learn(ctx, r, s.adapter, stories.Disk{}, recap.Request{Among: req.Among}))
 			add(rt, &fixes, i, &decoded)(fix.Find(ctx, r, s.adapter, stories.Disk{}, fix.Request{Text: "command not found", Env: req.Env}))
 		}
 		got := merge.Search(&req, found)
@@ -99,6 +104,8 @@ func TestHostileAnswers(t *testing.T) {
 		merge.Without(lists.Map(tools, func(t *audit.ToolTable) []search.Held { return t.Held }))
 		merge.Usage(&audit.Request{}, used)
 		merge.Fix(&fix.Request{}, fixes)
+		merge.Recap(&recap.Request{}, told)
+		merge.Lessons(lessons)
 	})
 	if decoded == 0 {
 		t.Error("nothing that was spoiled is decoded")

@@ -8,11 +8,13 @@ import (
 	"slices"
 
 	"pigrep/internal/lists"
+	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
@@ -27,16 +29,10 @@ func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Respon
 		sessionsFound(m, req, list)
 		return m
 	}
-	held := make(map[uint64]bool)
+	held := make(search.Identities)
 	for _, r := range list {
-		m.Total += r.Total
+		m.Total += r.Total - held.Again(r.Held)
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
-		for _, id := range r.Held {
-			if id != 0 && held[id] {
-				m.Total--
-			}
-			held[id] = true
-		}
 	}
 	if m.Total == 0 {
 		m.Warnings = said(lists.Map(list, func(r *sessions.Response) []string { return r.Warnings }))
@@ -240,6 +236,34 @@ func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
 	}
 	lists.SortStable(m.Sessions, func(a, b similar.Session) int { return cmp.Compare(b.Score, a.Score) })
 	m.Sessions = first(m.Sessions, cmp.Or(max(req.Limit, 0), similar.DefaultLimit))
+	return m
+}
+
+// Blame joins answers about the lines of a file.
+func Blame(req *blame.Request, list []*blame.Response) *blame.Response {
+	m := blame.Join(req, list)
+	m.About = about(list, func(r *blame.Response) *search.About { return &r.About })
+	return m
+}
+
+// Commits joins answers about commits.
+func Commits(req *blame.CommitRequest, list []*blame.CommitResponse) *blame.CommitResponse {
+	m := blame.JoinCommits(req, list)
+	m.About = about(list, func(r *blame.CommitResponse) *search.About { return &r.About })
+	return m
+}
+
+// Recap joins what indexes tell of their sessions.
+func Recap(req *recap.Request, list []*recap.Response) *recap.Response {
+	m := recap.Join(req, list)
+	m.About = about(list, func(r *recap.Response) *search.About { return &r.About })
+	return m
+}
+
+// Lessons learns from the repairs of several indexes.
+func Lessons(list []*recap.Lessons) *recap.Lessons {
+	m := recap.JoinLessons(list)
+	m.About = about(list, func(r *recap.Lessons) *search.About { return &r.About })
 	return m
 }
 

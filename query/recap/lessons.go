@@ -26,6 +26,9 @@ type Lessons struct {
 	Lessons []Lesson // the one of most sessions first
 	Total   int      // sessions that were looked at
 	search.About
+
+	Repairs []Repair `json:",omitempty"` // with Request.Together, instead of Lessons
+	Held    []uint64 `json:",omitempty"` // as of Response
 }
 
 // Lesson is an error that came back in several sessions, and what repaired it in each. Its JSON is documented in "pigrep help json": fields are only ever added.
@@ -49,8 +52,10 @@ const (
 
 // Evidence is where a session failed, was repaired, and succeeded.
 type Evidence struct {
-	SessionPath string       `json:"sessionPath"`
+	SessionPath string       `json:"sessionPath" wire:"session"`
 	SessionID   string       `json:"sessionId"`
+	ShortID     string       `json:"-" wire:"name"`
+	Host        string       `json:"host,omitempty" wire:"host"` // that has the session, if not this one
 	CWD         string       `json:"cwd"`
 	Timestamp   session.Time `json:"timestamp,omitzero"` // of the failure
 	Error       string       `json:"error"`
@@ -59,19 +64,20 @@ type Evidence struct {
 	Passed      Pass         `json:"passed"`
 }
 
-// A repair is a deed between the last failure of a command and its success.
-type repair struct {
-	repairKey
-	rank int    // of the kind of the deed: a smaller one explains more
-	copy uint64 // of the failure
+// A Repair is a deed between the last failure of a command and its success.
+type Repair struct {
+	RepairKey
+	Rank   int    // of the kind of the deed: a smaller one explains more
+	Copy   uint64 // of the failure
+	Family int    // the first of the files of the index that are forks and copies of the session
 	Evidence
 }
 
-// A repairKey is the same for the same repair of the same error.
-type repairKey struct {
-	error string // its words
-	deed  string // the same for deeds that do the same
-	means Means
+// A RepairKey is the same for the same repair of the same error.
+type RepairKey struct {
+	Words string `wire:"exact"` // of the error
+	Deed  string `wire:"exact"` // the same for deeds that do the same
+	Means Means
 }
 
 // The ranks of repairs.
@@ -94,7 +100,7 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 	}
 	add := func(rank int, means Means, deed string, offset int64, text string) {
 		place := t.newFact(Failed, offset, clipped(text))
-		t.repairs = append(t.repairs, repair{repairKey: repairKey{words, deed, means}, rank: rank, copy: first.Copy, Evidence: Evidence{
+		t.repairs = append(t.repairs, Repair{RepairKey: RepairKey{words, deed, means}, Rank: rank, Copy: first.Copy, Evidence: Evidence{
 			SessionPath: t.of.Path, SessionID: t.of.ID, CWD: t.record.CWD, Timestamp: f.Timestamp, Error: f.Error,
 			Failed: *passOf(f), Repair: *passOf(&place), Passed: *f.Passed,
 		}})
@@ -157,8 +163,36 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
-	l := &Lessons{Total: resp.Total, About: search.About{Index: resp.Index}}
-	groups := group(resp.Sessions)
+	l := &Lessons{Total: resp.Total, About: search.About{Index: resp.Index}, Held: resp.Held}
+	for _, s := range resp.Sessions {
+		l.Repairs = append(l.Repairs, s.repairs...)
+	}
+	if !req.Together {
+		l.learn()
+	}
+	if req.Redact {
+		redact.Strings(l)
+	}
+	return l, nil
+}
+
+// JoinLessons learns from the repairs of several indexes, which answered a request with Together.
+func JoinLessons(list []*Lessons) *Lessons {
+	l, held := &Lessons{}, make(search.Identities)
+	for i, one := range list {
+		l.Total += one.Total - held.Again(one.Held)
+		for _, r := range one.Repairs {
+			r.Family = r.Family*len(list) + i
+			l.Repairs = append(l.Repairs, r)
+		}
+	}
+	l.learn()
+	return l
+}
+
+// learn turns the repairs into lessons.
+func (l *Lessons) learn() {
+	groups := group(l.Repairs)
 	type of struct {
 		error  string
 		family int
@@ -167,7 +201,7 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	for _, g := range groups {
 		news := 0
 		for family := range g.of {
-			if !told[of{g.error, family}] {
+			if !told[of{g.Words, family}] {
 				news++
 			}
 		}
@@ -175,58 +209,51 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 			continue
 		}
 		for family := range g.of {
-			told[of{g.error, family}] = true
+			told[of{g.Words, family}] = true
 		}
 		l.Lessons = append(l.Lessons, g.lesson())
 	}
-	if req.Redact {
-		for i := range l.Lessons {
-			redact.Strings(&l.Lessons[i])
-		}
-	}
-	return l, nil
+	l.Repairs = nil
 }
 
 // A repairGroup is the same repair of the same error.
 type repairGroup struct {
-	repairKey
+	RepairKey
 	rank int             // the smallest
-	of   map[int]*repair // by family of sessions: the latest
+	of   map[int]*Repair // by family of sessions: the latest
 }
 
-// group returns the groups of the repairs of sessions, the most frequent first.
-func group(list []Session) (groups []*repairGroup) {
-	known := make(map[repairKey]*repairGroup)
+// group returns the groups of repairs, the most frequent first.
+func group(list []Repair) (groups []*repairGroup) {
+	known := make(map[RepairKey]*repairGroup)
 	families := make(map[uint64]int) // of the first session with a failure
 	for i := range list {
-		for k := range list[i].repairs {
-			r := &list[i].repairs[k]
-			family := list[i].family
-			if first, ok := families[r.copy]; ok && r.copy != 0 {
-				family = first
-			} else {
-				families[r.copy] = family
-			}
-			g := known[r.repairKey]
-			if g == nil {
-				g = &repairGroup{r.repairKey, r.rank, make(map[int]*repair)}
-				known[r.repairKey] = g
-				groups = append(groups, g)
-			}
-			g.rank = min(g.rank, r.rank)
-			if old := g.of[family]; old == nil || !r.Timestamp.Before(old.Timestamp.Time) {
-				g.of[family] = r
-			}
+		r := &list[i]
+		family := r.Family
+		if first, ok := families[r.Copy]; ok && r.Copy != 0 {
+			family = first
+		} else {
+			families[r.Copy] = family
+		}
+		g := known[r.RepairKey]
+		if g == nil {
+			g = &repairGroup{r.RepairKey, r.Rank, make(map[int]*Repair)}
+			known[r.RepairKey] = g
+			groups = append(groups, g)
+		}
+		g.rank = min(g.rank, r.Rank)
+		if old := g.of[family]; old == nil || !r.Timestamp.Before(old.Timestamp.Time) {
+			g.of[family] = r
 		}
 	}
 	slices.SortFunc(groups, func(a, b *repairGroup) int {
-		return cmp.Or(cmp.Compare(len(b.of), len(a.of)), cmp.Compare(a.rank, b.rank), strings.Compare(a.error, b.error), strings.Compare(a.deed, b.deed))
+		return cmp.Or(cmp.Compare(len(b.of), len(a.of)), cmp.Compare(a.rank, b.rank), strings.Compare(a.Words, b.Words), strings.Compare(a.Deed, b.Deed))
 	})
 	return groups
 }
 
 func (g *repairGroup) lesson() Lesson {
-	l := Lesson{Type: "lesson", By: g.means, Sessions: len(g.of)}
+	l := Lesson{Type: "lesson", By: g.Means, Sessions: len(g.of)}
 	for _, r := range g.of {
 		l.Evidence = append(l.Evidence, r.Evidence)
 	}

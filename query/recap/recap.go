@@ -14,6 +14,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
@@ -29,6 +30,8 @@ type Request struct {
 	Path   string // of the only session, or of a subagent of it; "" for all
 	Limit  int    // sessions, the latest; 0: all
 	Redact bool   // mask what looks like a secret
+
+	search.Among
 }
 
 // Response is the answer to a request.
@@ -37,8 +40,11 @@ type Response struct {
 	Total    int       // sessions that pass
 	Files    int       // changed in the listed sessions
 	Cost     float64   // of the listed sessions, 0 if unknown
-	Estimate string    // as of audit.UsageTable
+	Estimate string    `wire:"say"` // as of audit.UsageTable
 	search.About
+
+	PricesOf string   `wire:"say"`        // as of audit.UsageTable
+	Held     []uint64 `json:",omitempty"` // with Among.Together: session.Summary.Identity of the sessions that pass
 }
 
 // Session is what was done in a session. Its JSON is documented in "pigrep help json": fields are only
@@ -46,11 +52,11 @@ type Response struct {
 type Session struct {
 	Type string `json:"type"` // "recap"
 	search.SessionFacts
-	Prompts int    `json:"prompts"` // turns
-	Facts   []Fact `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
+	Prompts int     `json:"prompts"` // turns
+	Facts   []Fact  `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
+	Listed  float64 `json:"-"`       // the part of the cost that is estimated from list prices
 
-	repairs []repair
-	family  int // the first of the files that are forks and copies of one another
+	repairs []Repair
 }
 
 // What a fact is.
@@ -73,8 +79,9 @@ var Kinds = []What{Changed, Failed, Commit, Pull, Aborted, Open, Closing}
 // Fact is a fact with its evidence.
 type Fact struct {
 	What        What         `json:"what"`
-	SessionPath string       `json:"sessionPath,omitempty"` // of the subagent that it is from
+	SessionPath string       `json:"sessionPath,omitempty" wire:"session"` // of the subagent or the copy that it is from
 	SessionID   string       `json:"sessionId,omitempty"`
+	ShortID     string       `json:"-" wire:"name"`
 	EntryID     string       `json:"entryId,omitempty"` // of several the last one
 	Timestamp   session.Time `json:"timestamp,omitzero"`
 	Line        int          `json:"line"`
@@ -133,8 +140,16 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 		return t.session(lineage.Whole(root)), nil
 	}
 	resp := &Response{Total: len(heads), About: search.About{Index: search.StateOf(r)}}
+	identify := func(roots ...int) {
+		for _, root := range roots {
+			if req.Together {
+				resp.Held = append(resp.Held, r.Summary(root).Identity())
+			}
+		}
+	}
 	limit := cmp.Or(req.Limit, len(heads))
-	for left := heads; len(left) > 0 && len(resp.Sessions) < limit; {
+	left := heads
+	for len(left) > 0 && len(resp.Sessions) < limit {
 		at := max(0, len(left)-(limit-len(resp.Sessions)))
 		list := make([]Session, len(left)-at)
 		var g errgroup.Group
@@ -148,16 +163,24 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 		if err := g.Wait(); err != nil {
 			return nil, err
 		}
+		nothing := func(s Session) bool { return !learns && s.Prompts == 0 && len(s.Facts) == 0 }
 		for n, root := range left[at:] {
-			if len(list[n].repairs) > 0 {
-				list[n].family = slices.Min(slices.Collect(maps.Keys(lineage.Family(root))))
+			if repairs := list[n].repairs; len(repairs) > 0 {
+				family := slices.Min(slices.Collect(maps.Keys(lineage.Family(root))))
+				for k := range repairs {
+					repairs[k].Family = family
+				}
+			}
+			if !nothing(list[n]) {
+				identify(root)
 			}
 		}
-		list = slices.DeleteFunc(list, func(s Session) bool { return !learns && s.Prompts == 0 && len(s.Facts) == 0 })
+		list = slices.DeleteFunc(list, nothing)
 		resp.Total -= len(left) - at - len(list)
 		resp.Sessions = append(list, resp.Sessions...)
 		left = left[:at]
 	}
+	identify(left...)
 	return resp, nil
 }
 
@@ -208,14 +231,29 @@ func (r *Response) sum(ctx context.Context, reader *index.Reader, req Request) e
 	for i := range t.Rows {
 		cost[t.Rows[i].SessionPath] = &t.Rows[i]
 	}
-	files, of := make(map[string]bool), audit.UsageRow{}
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
 		s.Cost, s.Tokens = 0, 0
 		if row := cost[s.SessionPath]; row != nil {
-			s.Cost, s.Tokens = row.Cost, row.Tokens
-			of.Cost, of.ListedCost = of.Cost+row.Cost, of.ListedCost+row.ListedCost
+			s.Cost, s.Tokens, s.Listed = row.Cost, row.Tokens, row.ListedCost
 		}
+	}
+	r.PricesOf = t.PricesOf
+	r.add()
+	if req.Redact {
+		for i := range r.Sessions {
+			redact.Strings(&r.Sessions[i])
+		}
+	}
+	return nil
+}
+
+// add adds up what the listed sessions cost and changed.
+func (r *Response) add() {
+	files, of := make(map[string]bool), audit.UsageRow{}
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		of.Cost, of.ListedCost = of.Cost+s.Cost, of.ListedCost+s.Listed
 		for _, f := range s.Facts {
 			if f.What == Changed {
 				files[f.Text] = true
@@ -224,12 +262,76 @@ func (r *Response) sum(ctx context.Context, reader *index.Reader, req Request) e
 	}
 	r.Files, r.Cost = len(files), of.Cost
 	if of.ListedCost > 0 {
-		r.Estimate = (&audit.UsageTable{Total: of, PricesOf: t.PricesOf}).Estimate()
+		r.Estimate = (&audit.UsageTable{Total: of, PricesOf: r.PricesOf}).Estimate()
 	}
-	if req.Redact {
-		for i := range r.Sessions {
-			redact.Strings(&r.Sessions[i])
+}
+
+// Join joins the answers of several indexes to a request with Together. Of a session that several have,
+// the copy stands that went on longest, with what only the others tell.
+func Join(req *Request, list []*Response) *Response {
+	type key struct {
+		agent, id string
+		begun     int64
+	}
+	resp, held, rows := &Response{}, make(search.Identities), make(map[key]int)
+	for _, r := range list {
+		resp.PricesOf, resp.Total = cmp.Or(resp.PricesOf, r.PricesOf), resp.Total+r.Total-held.Again(r.Held)
+		for _, s := range r.Sessions {
+			k := key{s.Agent, s.SessionID, s.Created.UnixMilli()}
+			at, ok := rows[k]
+			if !ok || s.SessionID == "" || resp.Sessions[at].Host == s.Host {
+				rows[k] = len(resp.Sessions)
+				resp.Sessions = append(resp.Sessions, s)
+				continue
+			}
+			other := &resp.Sessions[at]
+			if s.Modified.After(other.Modified.Time) {
+				s, *other = *other, s
+			}
+			other.join(&s)
 		}
 	}
-	return nil
+	resp.Total = max(resp.Total, len(resp.Sessions))
+	lists.SortStable(resp.Sessions, func(a, b Session) int {
+		return cmp.Or(a.Modified.Compare(b.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
+	})
+	resp.Sessions = resp.Sessions[max(0, len(resp.Sessions)-cmp.Or(req.Limit, len(resp.Sessions))):]
+	resp.add()
+	return resp
+}
+
+// join adds what a shorter copy of the session tells. What was open there may have gone on here.
+func (s *Session) join(shorter *Session) {
+	type key struct {
+		what        What
+		text, entry string
+	}
+	keyOf := func(f *Fact) key {
+		if f.What == Changed || f.What == Failed {
+			return key{f.What, f.Text, ""}
+		}
+		return key{f.What, f.Text, f.EntryID}
+	}
+	often := func(f *Fact) int { return f.changes() + f.Times }
+	s.Facts = slices.Clone(s.Facts)
+	known := make(map[key]int)
+	for i := range s.Facts {
+		known[keyOf(&s.Facts[i])] = i
+	}
+	for _, f := range shorter.Facts {
+		at, ok := known[keyOf(&f)]
+		if f.What == Open || f.What == Closing || ok && often(&f) <= often(&s.Facts[at]) {
+			continue
+		}
+		if f.SessionPath == "" {
+			f.SessionPath, f.SessionID, f.ShortID = shorter.SessionPath, shorter.SessionID, shorter.ShortID
+		}
+		if ok {
+			s.Facts[at] = f
+		} else {
+			s.Facts = append(s.Facts, f)
+		}
+	}
+	s.Prompts = max(s.Prompts, shorter.Prompts)
+	sortFacts(s.Facts)
 }

@@ -36,19 +36,24 @@ type teller struct {
 	about   string // the first prompt that says something
 
 	learns  bool // only repairs are of interest
-	repairs []repair
+	repairs []Repair
 }
 
 // session returns the facts of a session.
 func (t *teller) session(s *session.Summary) Session {
-	lists.SortStable(t.facts, func(a, b Fact) int {
-		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
-	})
+	sortFacts(t.facts)
 	facts := search.Describe(s, nil).SessionFacts
 	if t.about != "" && facts.Title == s.FirstPrompt {
 		facts.Title = t.about
 	}
 	return Session{Type: "recap", SessionFacts: facts, Prompts: t.prompts, Facts: t.facts, repairs: t.repairs}
+}
+
+// sortFacts sorts facts by kind, and files by their number of changes.
+func sortFacts(list []Fact) {
+	lists.SortStable(list, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
+	})
 }
 
 func (f *Fact) changes() int { return f.Edits + f.Writes + f.Deletes }

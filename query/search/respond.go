@@ -382,7 +382,7 @@ func (s *responder) read(w *rank.Worker, h *rank.Hit, hit *Hit) bool {
 // Describe returns what a summary says about a session.
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{Type: "session", Resume: resume(s, how), SessionFacts: SessionFacts{
-		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD,
+		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, Host: session.HostOf(s.Path), CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Subagent: s.Relation == session.Spawned, Tokens: s.UsedTokens, Cost: s.UsedCost,

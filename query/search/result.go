@@ -122,11 +122,7 @@ func (r *Response) Owners() func(h *Hit) *SessionHit {
 		s := &r.Sessions[i]
 		byPath[s.SessionPath], byID[owned{s.Host, s.SessionID}] = s, s
 		for _, path := range s.Copies {
-			host, _, ok := session.SplitHost(path)
-			if !ok {
-				host = "" // this machine
-			}
-			byPath[path], byID[owned{host, s.SessionID}] = s, s
+			byPath[path], byID[owned{session.HostOf(path), s.SessionID}] = s, s
 		}
 	}
 	return func(h *Hit) *SessionHit {

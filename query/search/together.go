@@ -53,6 +53,20 @@ func HeldBy(r *index.Reader) (list []Held) {
 	return list
 }
 
+// Identities has the sessions that are counted already, as of session.Summary.Identity.
+type Identities map[uint64]bool
+
+// Again counts sessions, and returns how many of them were counted before.
+func (c Identities) Again(ids []uint64) (n int) {
+	for _, id := range ids {
+		if id != 0 && c[id] {
+			n++
+		}
+		c[id] = true
+	}
+	return n
+}
+
 // Rescale returns a function that makes places comparable (see rank.Rescale), given how rare the words of
 // the request are in all indexes; nil if the request cannot be compiled.
 func (r *Request) Rescale(all *words.Rarity) func(*rank.Place) {

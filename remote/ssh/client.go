@@ -304,6 +304,9 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 		return c.lost(ctx, n)
 	}
 	defer n.end(m.ID)
+	if len(line) > maxRequest {
+		return c.problem(fmt.Sprintf("the question has more than %d MB, too much to send", maxRequest>>20), "ask about less, such as fewer commits or a smaller file")
+	}
 	some, to := false, n.lines
 	most, left, since := c.most, c.whole, c.options.Now()
 	for {

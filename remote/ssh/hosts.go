@@ -16,11 +16,13 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/merge"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
@@ -154,6 +156,7 @@ type joint[Req, Res any] struct {
 	held  func(*Res) []search.Held // the sessions of an answer; nil: merge joins copies
 	merge func(*Req, []*Res) *Res
 	early bool // what has come is shown while others take long
+	one   bool // the answer of one host is merged, too: its texts are masked, and the request has them
 }
 
 // together asks all hosts a question once, and joins their answers. If the rows of an answer do not say
@@ -199,7 +202,7 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 		return nil, h.None()
 	}
 	answer := came[0]
-	if len(all) > 1 {
+	if len(all) > 1 || q.one {
 		answer = q.merge(&req, came)
 	}
 	quote(all, answers, answer)
@@ -365,6 +368,16 @@ func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, err
 		return together(ctx, h, *req, joint[fix.Request, fix.Response]{kind: remote.Fix, merge: merge.Fix})
 	case *similar.Request:
 		return together(ctx, h, *req, joint[similar.Request, similar.Response]{kind: remote.Similar, merge: merge.Similar})
+	case *blame.Request:
+		return together(ctx, h, *req, joint[blame.Request, blame.Response]{kind: remote.Blame, merge: merge.Blame, one: true})
+	case *blame.CommitRequest:
+		return together(ctx, h, *req, joint[blame.CommitRequest, blame.CommitResponse]{kind: remote.Commits, merge: merge.Commits, one: true})
+	case *recap.Request:
+		among := func(r *recap.Request) *search.Among { return &r.Among }
+		if kind == remote.Lessons.Name {
+			return together(ctx, h, *req, joint[recap.Request, recap.Lessons]{kind: remote.Lessons, among: among, merge: alone[recap.Request](merge.Lessons)})
+		}
+		return together(ctx, h, *req, joint[recap.Request, recap.Response]{kind: remote.Recap, among: among, merge: merge.Recap})
 	}
 	return together(ctx, h, struct{}{}, joint[struct{}, []sessions.Facet]{kind: remote.Values, merge: func(_ *struct{}, list []*[]sessions.Facet) *[]sessions.Facet {
 		all := merge.Values(lists.Map(list, func(v *[]sessions.Facet) []sessions.Facet { return *v }))

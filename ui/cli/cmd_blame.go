@@ -27,6 +27,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -38,7 +39,7 @@ import (
 
 // blameOptions lack some filters: blame looks at calls that write.
 type blameOptions struct {
-	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Vimgrep bool
 }
@@ -73,7 +74,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.Response, error) {
-		return blame.Run(ctx, x.Reader, q.Agents, x.Source(), *req)
+		return remote.Blame.Ask(ctx, x, *req)
 	})
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.Out.Layout.Know(x.Reader)
+	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Blame{Response: res, Name: name, All: req.From > 0, Vim: o.Vimgrep}); err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func repositoryOf(path string) string {
 }
 
 type commitOptions struct {
-	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 }
 
@@ -242,17 +243,18 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
-		return blame.Commits(ctx, x.Reader, q.Agents, x.Source(), req)
+		return remote.Commits.Ask(ctx, x, req)
 	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 
+	res.Warnings = append(res.Warnings, res.Uncompared()...)
 	x.State.Complete = x.State.Complete && len(res.Unread) == 0
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.Out.Layout.Know(x.Reader)
+	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command}); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
@@ -23,6 +24,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -44,7 +46,7 @@ type reportOptions struct {
 }
 
 func (o *reportOptions) AddFlags(cmd *cobra.Command) {
-	o.Add(cmd, "filters files answer output -scope -kind -role -tool -error -max-bytes -dates -json -jsonl -color -hyperlink")
+	o.Add(cmd, "filters files answer output on wait reveal -scope -kind -role -tool -error -max-bytes -dates -json -jsonl -color -hyperlink")
 	flags.Ignore(cmd, "output -json -jsonl")
 }
 
@@ -62,17 +64,15 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	base := q.Request
+	base.Limit, base.Redact = search.All, false // first come the true paths
+	list, x, err := asking.Answer(ctx, q, "listed the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*sessions.Response, error) {
+		return remote.Sessions.Ask(ctx, x, sessions.FromSearch(base))
+	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	base := q.Request
-	base.Limit, base.Redact = search.All, false // first come the true paths
-	list, err := sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(base))
-	if err != nil {
-		return asking.Problem(ctx, err)
-	}
 	if len(list.Sessions) == 0 {
 		a.WarnAll(noneBelow(ctx, x, &o.auditOptions.Shared, req.CWD))
 		a.Warn("no session passes the filters: nothing to report")
@@ -143,7 +143,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		}
 		o.Mask(list)
 	}
-	facts, listed := o.facts(a, list, view.Now), view.Sessions(list) // while audits are made, the list is not kept
+	facts, listed := append(o.facts(a, list, view.Now), machines(x)...), view.Sessions(list) // while audits are made, the list is not kept
 	src := auditSource(x)
 	coverage := audit.Coverage{}
 	usage := src.Usage
@@ -162,7 +162,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	if err != nil {
 		return nil, asking.Problem(ctx, err)
 	}
-	done, err := recap.Run(ctx, x.Reader, x.Agents, x.Source(), recap.Request{Spec: req.Spec, Limit: report.MostTold, Redact: o.Redact})
+	done, err := remote.Recap.Ask(ctx, x, recap.Request{Spec: req.Spec, Limit: report.MostTold, Redact: o.Redact})
 	if err != nil {
 		return nil, asking.Problem(ctx, err)
 	}
@@ -232,6 +232,22 @@ func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time
 	return facts
 }
 
+// machines says which machines a report asked, and which did not answer.
+func machines(x *snapshot.Snapshot) []report.Fact {
+	if x.Asking == nil {
+		return nil
+	}
+	names := lists.Map(x.Asking.Clients, func(c *ssh.Client) string { return c.Host.Name })
+	if x.Asking.Here != nil {
+		names = append(names, "this one")
+	}
+	facts := []report.Fact{{Name: "Machines", Value: strings.Join(names, ", ")}}
+	for _, e := range x.Asking.Missing() {
+		facts = append(facts, report.Fact{Name: "Nothing from", Value: html.Line(e.Host + ": " + e.Reason)})
+	}
+	return facts
+}
+
 // exportSessions exports the sessions of a list to a directory beside a file, and returns
 // their addresses by path. A session that cannot be read is left out with a warning.
 func (o *reportOptions) exportSessions(ctx context.Context, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
@@ -277,6 +293,13 @@ func (o *reportOptions) makeDir(dir string) error {
 
 // exportOne exports a session to a directory, under a name that no other one has.
 func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
+	if x.Hosts != nil { // a session comes from its machine as a whole
+		var err error
+		if x, err = snapshot.Open(ctx, x.Location, remote.Question{Names: []string{path}}); err != nil {
+			return "", err
+		}
+		defer x.Close()
+	}
 	t, err := conversation.Open(x, path, "")
 	if err != nil {
 		return "", err
@@ -299,7 +322,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 
 // recapOptions lack filters on parts of sessions: all of a session is told.
 type recapOptions struct {
-	flags.Shared `takes:"filters files answer output format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Limit                  flags.Number
 	All, Lessons, Markdown bool
@@ -333,18 +356,20 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	if o.Limit.Given {
 		req.Limit = o.Limit.N
 	}
+	askForNamed(q, args...)
 	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Response, error) {
-		if len(args) > 0 {
-			t, err := conversation.Find(x, args[0])
-			if err != nil {
-				return nil, err
-			}
-			defer t.Close()
-			if t.Index < 0 {
-				return nil, &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
-			}
-			req.Path = x.Reader.Summaries()[t.Index].Path
+		if len(args) == 0 {
+			return remote.Recap.Ask(ctx, x, req)
 		}
+		t, err := conversation.Find(x, args[0])
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		if t.Index < 0 {
+			return nil, &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
+		}
+		req.Path = x.Reader.Summaries()[t.Index].Path
 		return recap.Run(ctx, x.Reader, q.Agents, x.Source(), req)
 	})
 	if err != nil {
@@ -353,7 +378,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	defer x.Close()
 
 	x.Report(&res.Index, res.Warnings)
-	q.Out.Layout.Know(x.Reader)
+	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res, All: o.All}); err != nil {
 		return err
 	}
@@ -367,7 +392,7 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 		q.Out.Format = printer.FormatPlain
 	}
 	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Lessons, error) {
-		return recap.Learn(ctx, x.Reader, q.Agents, x.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
+		return remote.Lessons.Ask(ctx, x, recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
 	})
 	if err != nil {
 		return err
@@ -375,7 +400,7 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 	defer x.Close()
 
 	x.Report(&res.Index, nil)
-	q.Out.Layout.Know(x.Reader)
+	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Lessons{Response: res, Markdown: o.Markdown}); err != nil {
 		return err
 	}

@@ -123,6 +123,7 @@ const latestElsewhere = 20
 // askForNamed makes archives send only the sessions that the user named.
 func askForNamed(q *asking.Command, targets ...string) {
 	elsewhere := &q.Question
+	elsewhere.Named = len(targets) > 0
 	for _, target := range targets {
 		name, _ := sessions.SplitTarget(target)
 		switch {

@@ -94,7 +94,6 @@ type listing struct {
 	filters Filters
 	limit   int // rows on a page
 	paging  *Paging
-	alone   string // if it asks an index of this machine only: what it is called
 
 	// needs completes what archives are asked beside the text and the filters.
 	needs func(*remote.Question, *cursor)
@@ -123,10 +122,6 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 	})
 	if err != nil {
 		return nil, err
-	}
-	if x.Others && l.alone != "" {
-		x.Close()
-		return nil, &Error{codeInput, l.alone + " asks the sessions of one machine, and this server asks several", "search, read_session and the other tools ask all of them"}
 	}
 	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {

@@ -385,7 +385,7 @@ func (l *recapLine) text() string { return fmt.Sprintf("%s %s: %s", l.place, l.W
 
 // recap tells of the latest sessions, the latest first, so that a page that ends early has these.
 func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapLine], error) {
-	res, err := recap.Run(ctx, q.Reader, s.Adapter, q.Source, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
+	res, err := remote.Recap.Ask(ctx, q, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
 	if err != nil {
 		return nil, err
 	}
@@ -453,7 +453,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 		return nil, &Error{codeInput, err.Error(), "name a file as it is now, with lines or without: main.go:10-20"}
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.request.Spec, q.request.Env, q.request.Redact, s.Resume
-	res, err := blame.Run(ctx, q.Reader, s.Adapter, q.Source, *req)
+	res, err := remote.Blame.Ask(ctx, q, *req)
 	if err != nil {
 		return nil, err
 	}
@@ -463,7 +463,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match, Why: b.Why}
 		if b.Origin != nil {
 			row.place = q.place(b.SessionID, b.SessionPath, sessions.EntryName(b.EntryID, b.Offset))
-			row.Agent, row.Time, row.Prompt, row.Reply = b.Agent, minute(b.Timestamp), beginning(b.Prompt.String(), 200), beginning(b.Reply.String(), 300)
+			row.Agent, row.Time, row.Prompt, row.Reply = human.Joined(" ", b.Host, b.Agent), minute(b.Timestamp), beginning(b.Prompt.String(), 200), beginning(b.Reply.String(), 300)
 		}
 		return row
 	})

@@ -123,10 +123,10 @@ func (s *server) addTools() {
 		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: ofFacts}
 	}, s.usage)
 	addList[recapAnswer](s, "recap", func(in *RecapInput) listing {
-		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, alone: "recap", needs: ofFacts}
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, needs: ofFacts}
 	}, s.recap)
 	addList[blameAnswer](s, "blame", func(in *BlameInput) listing {
-		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, alone: "blame", needs: ofFacts}
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, needs: ofFacts}
 	}, s.blame)
 	add(s, "status", &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
 }

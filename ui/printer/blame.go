@@ -82,7 +82,7 @@ func (b *Blame) Plain(p *Text) {
 		}
 		text := noSession(r)
 		if r.Origin != nil {
-			text = human.Joined(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), r.Agent, stampUTC(r.Timestamp.Time), r.Prompt.String())
+			text = human.Joined(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), human.Joined(" ", r.Host, r.Agent), stampUTC(r.Timestamp.Time), r.Prompt.String())
 		}
 		p.Print(terminal.Clean(fmt.Sprintf("%s:%d:1:%s", b.Name, r.From, text)), "\n")
 	}
@@ -167,7 +167,12 @@ func (b *Blame) Text(t *Text) {
 	}
 	sum := fmt.Sprintf("%s: %s of %s found in %s, blank ones aside", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
 	t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
-	t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+shellcmd.Here.Operand(t.originPlace(first)), t.Width)), "\n")
+	t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+onHost(first.Host)+shellcmd.Here.Operand(t.originPlace(first)), t.Width)), "\n")
+}
+
+// onHost returns the flag with which commands find a session of another machine.
+func onHost(host string) string {
+	return human.When(host != "", "--on "+shellcmd.Here.Operand(host)+" ")
 }
 
 func (t *Text) originPlace(o *blame.Origin) string {
@@ -188,7 +193,7 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 	shown[place] = x.From
 	name := path.Base(x.Wrote)
 	wrote := human.When(x.Wrote != "" && name != path.Base(x.Path), "then named "+name)
-	facts := human.Joined(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
+	facts := human.Joined(" · ", terminal.Clean(place), t.Badge(x.Host, x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
 	if title := titleBeside(x.Origin); title != "" && shown[x.SessionPath] == 0 {
 		shown[x.SessionPath] = x.From
 		t.fit(lines, terminal.Clean(title))
@@ -304,7 +309,7 @@ func (c *Commits) Text(t *Text) {
 		t.fit(name, rest)
 		how := human.When(x.Match == blame.ByText, fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share))
 		cost := human.When(x.Cost > 0, human.DollarsUpTo(x.Cost).Text(x.Cost))
-		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
+		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.printSaid(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {

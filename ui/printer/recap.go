@@ -160,7 +160,7 @@ func (a *Recap) Text(t *Text) {
 		cost := human.When(s.Cost > 0, money.Text(s.Cost))
 		t.Print("\n")
 		t.Print(t.Style(TitleStyle, strings.Join(onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
-		t.origin(s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
+		t.origin(s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
 		if len(r.Sessions) > 1 && !a.All {
 			for _, b := range Briefly(s) {
 				t.fact(b.Label, b.Text)
@@ -175,11 +175,11 @@ func (a *Recap) Text(t *Text) {
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
-	id := shellcmd.Here.Operand(t.name(last.SessionID, last.SessionPath))
+	id := onHost(last.Host) + shellcmd.Here.Operand(t.name(last.SessionID, last.SessionPath))
 	hints := []string{fmt.Sprintf("its facts: pigrep recap %s · its text: pigrep show %[1]s", id)}
 	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
 		f := &last.Facts[at]
-		hints = []string{"to read an entry: pigrep show " + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))}
+		hints = []string{"to read an entry: pigrep show " + onHost(last.Host) + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))}
 		if hidden {
 			hints = append(hints, "all facts: pigrep recap --all "+id)
 		}

@@ -87,7 +87,8 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	s.Note = human.Plural(len(list.Sessions), "session", "sessions")
 	t := &Table{Head: []Cell{{Text: "session"}, {Text: "project"}, {Text: "last message"}, {Text: "messages", Number: true}, {Text: "tokens", Number: true}, {Text: "cost", Number: true}}}
-	several := slices.ContainsFunc(list.Sessions, func(h sessions.Session) bool { return h.Agent != list.Sessions[0].Agent })
+	agent := func(h *sessions.Session) string { return human.Joined(" ", h.Host, h.Agent) }
+	several := slices.ContainsFunc(list.Sessions, func(h sessions.Session) bool { return h.Host != "" || h.Agent != list.Sessions[0].Agent })
 	if several {
 		t.Head = slices.Insert(t.Head, 1, Cell{Text: "agent"})
 	}
@@ -100,7 +101,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 			{Text: human.Number(h.Messages), Number: true}, {Text: human.Number(h.Tokens), Number: true}, {Text: cost, Number: true},
 		}
 		if several {
-			cells = slices.Insert(cells, 1, Cell{Text: html.Line(h.Agent)})
+			cells = slices.Insert(cells, 1, Cell{Text: html.Line(agent(h))})
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
@@ -115,7 +116,7 @@ func (v *View) Recap(r *recap.Response) *Section {
 	for i := range slices.Backward(r.Sessions) {
 		h := &r.Sessions[i]
 		t := &Table{
-			Title: html.Line(human.Headline(h.Title)), Note: human.Joined(" · ", html.Line(human.Path(h.CWD, v.Home)), human.Plural(h.Prompts, "turn", "turns")),
+			Title: html.Line(human.Headline(h.Title)), Note: human.Joined(" · ", html.Line(h.Host), html.Line(human.Path(h.CWD, v.Home)), human.Plural(h.Prompts, "turn", "turns")),
 			Head: []Cell{{Text: "what"}, {Text: "in short"}},
 		}
 		for _, b := range printer.Briefly(h) {
@@ -493,7 +494,7 @@ func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 	}
 	at := Cell{Text: cmp.Or(v.minute(r.Timestamp), "–"), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
 	project := human.Path(r.CWD, v.Home)
-	name := project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:]
+	name := human.Joined(": ", r.Host, project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:])
 	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}
 }
 

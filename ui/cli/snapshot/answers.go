@@ -14,10 +14,12 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/words"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
@@ -168,6 +170,15 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 	case *similar.Request:
 		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
 		o.within(&req.Spec, &req.Env)
+	case *blame.Request:
+		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+		o.within(&req.Spec, &req.Env)
+	case *blame.CommitRequest:
+		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+		o.within(&req.Spec, &req.Env)
+	case *recap.Request:
+		req.Redact = req.Redact || !o.Reveal
+		o.within(&req.Spec, &filter.Env{})
 	}
 	return o.open(ctx, func(x *Snapshot) (any, error) {
 		answer, err := x.Answer(ctx, kind, request)

@@ -117,8 +117,9 @@ func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snaps
 }
 
 // Ask opens the index like Open and runs a question on it. Warnings name the machines that do not answer.
+// Other machines answer themselves, unless the question is about sessions that are named.
 func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
-	if p.Hosts != nil {
+	if p.Hosts != nil && !of.Named {
 		x := OfHosts(p)
 		return x, x.Asked(question(ctx, x))
 	}
