@@ -48,6 +48,7 @@ type lineReader struct {
 	abouts    map[string]int64   // of Notes: the offset of the last line about each session
 	documents []segment.Document // memory for those of an entry
 	entries   int
+	own       string // where the session was started, as far as calls asked
 }
 
 // heldEntry is a pending entry whose documents wait until the checkpoint, because a later
@@ -189,12 +190,11 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 			r.shadow(offset)
 		}
 		if e.Facts != nil {
-			cwd := e.Context.CWD
-			if cwd == "" {
-				cwd = r.parser.State().Header.CWD
-			}
 			tool := e.Tool
-			rec.AddUsage(r.folder.Add(rec.Facts, e, cwd))
+			if e.Context.CWD == "" || e.Context.CWD != r.own { // the state is expensive
+				r.own = r.parser.State().Header.CWD
+			}
+			rec.AddUsage(r.folder.Add(rec.Facts, e, r.own))
 			if e.Tool != tool {
 				rec.AddTool(e.Tool)
 			}

@@ -46,6 +46,22 @@ func TestEndings(t *testing.T) {
 		{"sleep 500", interrupted, "", "sleep"},
 		{"server & curl x", 7, "", "curl"},
 
+		{"cd nosuch && grep -rn foo .", 1, "bash: line 1: cd: nosuch: No such file or directory\n", "cd"},
+		{"cd nosuch; grep -rn foo .", 1, "/usr/bin/bash: line 0: cd: nosuch: No such file or directory\n", "cd"},
+		{"cd nosuch && grep -rn foo .", 1, "Exit code 1\n(eval):cd:1: no such file or directory: nosuch\n", "cd"},
+		{"cd nosuch && rg foo", 1, "zsh:cd:1: no such file or directory: nosuch\n", "cd"},
+		{"cd nosuch && which foo", 1, "sh: 1: cd: can't cd to nosuch\n", "cd"},
+		{"pushd nosuch && test -f x", 1, "-bash: pushd: nosuch: Not a directory\n", "pushd"},
+		{"(cd nosuch && grep foo .)", 1, "bash: cd: nosuch: Permission denied\n", "cd"},
+		{"gti diff | grep foo", 1, "bash: line 1: gti: command not found\n", "gti"},
+		{"gti diff | grep foo", 1, "(eval):1: command not found: gti\n", "grep"},
+		{"grep foo < nosuch", 1, "bash: line 1: nosuch: No such file or directory\n", "grep"},
+		{"grep foo *.nosuch", 1, "(eval):1: no matches found: *.nosuch\n", "grep"},
+		{"type nosuch", 1, "bash: line 1: type: nosuch: not found\n", "no match"},
+		{"command -v nosuch && ls", 1, "", "command, ls"},
+		{"grep foo log", 1, "bash history: line 1: cd: nosuch: No such file or directory\n", "no match"},
+		{"git diff --exit-code", 1, "+bash: line 1: cd: nosuch: No such file or directory\n", "no match"},
+
 		{"grep x y", 1, "", "no match"},
 		{"grep x y", 2, "", "grep"},
 		{"cd x && grep -rn foo src | sort | rg bar", 1, "", "no match"},
@@ -70,6 +86,9 @@ func TestEndings(t *testing.T) {
 		o := NewFolder()
 		call := session.EntryCall{Tool: "bash", ID: "c1", Command: []byte(test.command)}
 		o.Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, "/app")
+		if said := SaysNo(test.command, test.exit, []byte(test.printed)); said != (test.want == "no match") {
+			t.Errorf("%q with exit code %d says no: %t, want %q", test.command, test.exit, said, test.want)
+		}
 		outcome := session.Outcome{Failed: true, Exit: test.exit, Duration: session.Unknown}
 		result := &session.Entry{
 			Said: session.Said{ToolCallID: "c1", Tool: "bash"}, Facts: &session.EntryFacts{IsResult: true, Outcome: outcome}, Parts: []session.Part{{Kind: session.KindResult, Text: []byte(test.printed)}},
@@ -88,6 +107,22 @@ func TestEndings(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%q with exit code %d: %q, want %q", test.command, test.exit, got, test.want)
+		}
+	}
+}
+
+// An agent that goes by the exit code takes a search that did not run for one without matches.
+func TestAgentsNoMatchThatDidNotRun(t *testing.T) {
+	for printed, want := range map[string]bool{"": false, "(eval):cd:1: no such file or directory: nosuch\n": true} {
+		var facts session.Facts
+		o := NewFolder()
+		o.Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{{Tool: "Bash", ID: "c1", Command: []byte("cd nosuch && grep foo .")}}}}, "/app")
+		o.Add(&facts, &session.Entry{
+			Said: session.Said{ToolCallID: "c1", Tool: "Bash"}, Parts: []session.Part{{Kind: session.KindResult, Text: []byte(printed)}},
+			Facts: &session.EntryFacts{IsResult: true, Outcome: session.Outcome{NoMatch: true, Exit: session.Unknown, Duration: session.Unknown}},
+		}, "/app")
+		if c := &facts.Calls[0]; c.Failed != want || c.NoMatch == want {
+			t.Errorf("with %q printed: failed %t, no match %t; want failed %t", printed, c.Failed, c.NoMatch, want)
 		}
 	}
 }

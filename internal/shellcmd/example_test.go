@@ -19,7 +19,7 @@ func ExampleFolder() {
 	facts, folder := &session.Facts{}, shellcmd.NewFolder()
 	parser.Parse(at, func(e *session.Entry) { folder.Add(facts, e, "/home/u/app") })
 	for _, c := range facts.Calls {
-		fmt.Println(c.Tool, c.Programs, shellcmd.NewEvaluator().Rules(&c, c.Line, "/home/u/app").IDs())
+		fmt.Println(c.Tool, c.Programs, shellcmd.NewEvaluator().Rules(&c, c.Line, "/home/u/app", "/home/u/app").IDs())
 	}
 	// Output:
 	// bash [cd sudo rm tee] [recursive-delete superuser]

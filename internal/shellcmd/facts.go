@@ -34,11 +34,11 @@ type Folder struct {
 
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
-// Add folds the next entry of a session with this working directory. It does not retain
-// the entry's memory. It sets Search of the entry's parts, and the tool of a result that does
+// Add folds the next entry of a session that was started in own, and where the working directory is that of the
+// entry, or own. It does not retain the entry's memory. It sets Search of the entry's parts, and the tool of a result that does
 // not name it. It returns what the session has
 // used more.
-func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used session.Usage) {
+func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used session.Usage) {
 	f := e.Facts
 	if f == nil {
 		return session.Usage{}
@@ -65,7 +65,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used sess
 		model = o.result(to, e, f, at)
 	}
 	for i := range f.Calls {
-		o.call(to, e, &f.Calls[i], at, model, cwd)
+		o.call(to, e, &f.Calls[i], at, model, own)
 	}
 	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
 		for _, path := range list {
@@ -190,7 +190,8 @@ func took(c *session.CallFact, e *session.Entry, at int64) int32 {
 	return session.Unknown
 }
 
-func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model, cwd string) {
+func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model, own string) {
+	cwd := cmp.Or(e.Context.CWD, own)
 	fact := session.CallFact{
 		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Deed: c.Deed, Model: model, Outcome: c.Outcome,
 		ID: strings.Clone(c.ID), Escapes: c.Escapes, Unread: c.Unread, Dialect: c.Dialect, Dir: o.name(within(cwd, c.Dir)),
@@ -213,7 +214,7 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		use.Path = o.name(use.Path)
 		fact.Files = append(fact.Files, use)
 	}
-	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd))
+	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd, own))
 	switch {
 	case fact.Shell && fact.Dialect != session.DialectPOSIX:
 		for _, program := range firstWords(string(c.Command)) {
@@ -365,41 +366,55 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 	return set
 }
 
-// complaint matches what a shell prints if it cannot run a program.
-var complaint = compiled(`(?m)^\S*(?:ba|z|da|k)?sh: (?:line )?\d+: ([^\s:]+): `)
+// complaint matches what a shell prints if it cannot run a program, or a builtin such as cd fails.
+var complaint = compiled(`(?m)^(?:-?(?:[\w./-]*/)?(?:ba|z|da|k)?sh: ?(?:(?:line )?\d+: )?|\(eval\):)([^\s:]+)(?::\d+)?: (.+)$`)
+
+// unable matches complaints of a program that did not do its work, so that its exit code is no answer.
+var unable = compiled(`(?i)no such file|not a directory|permission denied|is a directory|not found|can't cd|cannot open|ambiguous redirect|unbound variable|too many arguments|syntax error|no matches found`)
+
+// complains returns the programs of a call, as bits, that a shell says it could not run, and whether
+// it says that something could not run at all.
+func complains(c *session.CallFact, text []byte) (set uint64, failed bool) {
+	for _, m := range complaint().FindAllSubmatch(text[:min(len(text), maxParsed)], maxComplaints) {
+		asks := false
+		for i, program := range c.Programs[:min(64, len(c.Programs))] {
+			if first, _, _ := strings.Cut(program, " "); first == string(m[1]) {
+				set |= 1 << i
+				asks = asks || programs()["ending"][program].No != 0 // as in "type: x: not found"
+			}
+		}
+		failed = failed || !asks && unable().Match(m[2])
+	}
+	return set, failed
+}
+
+// maxComplaints is how many complaints of a shell are read.
+const maxComplaints = 8
 
 // settle completes the outcome of a shell command that printed these parts: which programs
-// made it fail, if it failed.
+// made it fail, if it failed. An agent may have taken the exit code of a program that did not run for a no.
 func settle(c *session.CallFact, printed []session.Part) {
-	if !c.Failed || !c.Shell {
+	if !c.Shell || !c.Failed && !c.NoMatch {
 		return
 	}
-	among := func(blames func(program string) bool) (set uint64) {
+	if c.Failed && c.Exit == session.Unknown { // it was interrupted: any program may have been running
+		set := uint64(0)
 		for i, program := range c.Programs[:min(64, len(c.Programs))] {
-			if blames(program) {
+			if !programs()["ending"][program].Idle {
 				set |= 1 << i
 			}
 		}
-		return set
-	}
-	if c.Exit == session.Unknown { // it was interrupted: any program may have been running
-		if set := among(func(program string) bool { return !programs()["ending"][program].Idle }); set != 0 {
-			c.Blamed = set
-		}
+		c.Blamed = cmp.Or(set, c.Blamed)
 		return
 	}
-	if c.NoMatch = saysNo(c); c.NoMatch {
-		c.Failed = false
-		return
-	}
+	set, unable := uint64(0), false
 	for i := range printed {
-		text := printed[i].Text
-		if m := complaint().FindSubmatch(text[:min(len(text), maxParsed)]); m != nil {
-			named := string(m[1])
-			if set := among(func(program string) bool { first, _, _ := strings.Cut(program, " "); return first == named }); set != 0 {
-				c.Blamed = set
-			}
-		}
+		of, failed := complains(c, printed[i].Text)
+		set, unable = cmp.Or(set, of), unable || failed
+	}
+	c.NoMatch = !unable && (c.NoMatch || saysNo(c))
+	if c.Failed = !c.NoMatch; c.Failed {
+		c.Blamed = cmp.Or(set, c.Blamed)
 	}
 }
 
@@ -417,11 +432,12 @@ func saysNo(c *session.CallFact) bool {
 	return true
 }
 
-// SaysNo reports whether the exit code of a shell command only says no, as grep's does when
-// nothing matches.
-func SaysNo(command string, exit int32) bool {
-	o, c := NewFolder(), session.CallFact{Shell: true, Outcome: session.Outcome{Exit: exit}}
+// SaysNo reports whether the exit code of a shell command that printed a text only says no, as grep's
+// does when nothing matches.
+func SaysNo(command string, exit int32, printed []byte) bool {
+	o, c := NewFolder(), session.CallFact{Shell: true, Outcome: session.Outcome{Failed: true, Exit: exit}}
 	o.rules.d.dissect(command, "")
 	o.command(&c)
-	return saysNo(&c)
+	settle(&c, []session.Part{{Text: printed}})
+	return c.NoMatch
 }

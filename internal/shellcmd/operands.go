@@ -252,26 +252,40 @@ func Resolve(file, dir string) string {
 
 func slashed(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 
-// isOutside reports whether a file named relative to dir is outside the working
-// directory and the temporary directories. A path that cannot be resolved is not.
-func isOutside(file, dir, cwd string) bool {
-	cwd = strings.TrimRight(slashed(cwd), "/")
-	if cwd == "" || file == "" || strings.Contains(file, "://") {
-		return false
+// outside returns the path of a file named relative to dir if it is outside the directories of a session
+// and the temporary directories, else "". A path that cannot be resolved is not outside.
+func outside(file, dir string, own ...string) string {
+	if file == "" || strings.Contains(file, "://") {
+		return ""
 	}
-	full := Resolve(file, dir)
+	full, known := Resolve(file, dir), false
+	for _, cwd := range own {
+		cwd = strings.TrimRight(slashed(cwd), "/")
+		known = known || cwd != ""
+		if cwd != "" && isBelow(full, cwd) {
+			return ""
+		}
+	}
 	switch {
+	case !known:
+		return ""
 	case full == "~" || strings.HasPrefix(full, "~/"), full == "$HOME" || strings.HasPrefix(full, "$HOME/"):
-		return true
-	case !isAbsolute(full):
-		return false
+		return full
+	case !isAbsolute(full) || harmless().MatchString(full) || slices.ContainsFunc(own, isWindows) && !isWindows(drive().ReplaceAllString(full, "$1:/")):
+		return ""
 	}
-	windows := len(cwd) > 1 && cwd[1] == ':'
-	if windows {
-		// Unix shells on Windows write /c/ for C:/.
-		full, cwd = strings.ToLower(drive().ReplaceAllString(full, "$1:/")), strings.ToLower(cwd)
+	return full
+}
+
+// isWindows reports whether a path begins with a drive.
+func isWindows(path string) bool { return len(path) > 1 && path[1] == ':' }
+
+// isBelow reports whether a path is a directory or below it. Unix shells on Windows write /c/ for C:/, and
+// macOS has /tmp and /var in /private.
+func isBelow(full, dir string) bool {
+	if isWindows(dir) {
+		full, dir = strings.ToLower(drive().ReplaceAllString(full, "$1:/")), strings.ToLower(dir)
 	}
-	rest, ok := strings.CutPrefix(full, cwd)
-	inside := ok && (rest == "" || rest[0] == '/')
-	return !inside && (!windows || full[1] == ':') && !harmless().MatchString(full)
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(full, "/private"), strings.TrimPrefix(dir, "/private"))
+	return ok && (rest == "" || rest[0] == '/')
 }

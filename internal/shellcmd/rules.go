@@ -52,8 +52,8 @@ type Match struct {
 // FileMatch is a pattern for a file that a call reads or writes.
 type FileMatch struct {
 	Write   bool       // matches files that are written, otherwise files that are read
-	Outside bool       // matches any file outside the session's working directory and the temporary directories
-	Path    lazyRegexp // otherwise: matches the path, with slashes
+	Outside bool       // matches files outside the session's directories and the temporary ones
+	Path    lazyRegexp // matches the path, with slashes; nil: any that no earlier rule for files outside matches
 	Except  lazyRegexp // paths that do not count
 }
 
@@ -101,7 +101,11 @@ var Rules = sync.OnceValue(func() (rules []Rule) {
 		case "writes":
 			r.Files = append(r.Files, FileMatch{Write: true, Path: compiled(fields[1])})
 		case "outside":
-			r.Files = append(r.Files, FileMatch{Write: true, Outside: true})
+			m := FileMatch{Write: true, Outside: true}
+			if len(fields) > 1 {
+				m.Path = compiled(fields[1])
+			}
+			r.Files = append(r.Files, m)
 		case "reads":
 			reads = append(reads, fields[1:]...)
 		case "except":
@@ -244,10 +248,15 @@ type ruleMatch struct {
 	*Match
 }
 
+type outsideRule struct {
+	set  RuleSet
+	path lazyRegexp // nil: any
+}
+
 // ruleIndex has what is looked for in all rules.
 type ruleIndex struct {
 	names, prefixes map[string][]ruleMatch // the patterns by program name; prefixes have those that end with a star, without it
-	outside         RuleSet                // match any file written outside
+	outside         []outsideRule          // the rules for files that are written outside; the first that matches counts
 	escapes         RuleSet                // match any call that asks to leave the sandbox
 }
 
@@ -265,8 +274,10 @@ var indexed = sync.OnceValue(func() ruleIndex {
 				}
 			}
 		}
-		if slices.ContainsFunc(rule.Files, func(m FileMatch) bool { return m.Outside }) {
-			x.outside |= 1 << r
+		for _, m := range rule.Files {
+			if m.Outside {
+				x.outside = append(x.outside, outsideRule{1 << r, m.Path})
+			}
 		}
 		if rule.Escapes {
 			x.escapes |= 1 << r
@@ -317,11 +328,18 @@ type namedFile struct {
 }
 
 // file returns the rules that a file matches when a program that runs in dir
-// reads or writes it, in a session with the working directory cwd.
-func (v *Evaluator) file(file, dir, cwd string, write bool) RuleSet {
+// reads or writes it, in a session with these working directories.
+func (v *Evaluator) file(file, dir string, write bool, own ...string) RuleSet {
 	set := v.named(file, write)
-	if write && isOutside(file, dir, cwd) {
-		set |= indexed().outside
+	if !write {
+		return set
+	}
+	if path := outside(file, dir, own...); path != "" {
+		for _, r := range indexed().outside {
+			if r.path == nil || r.path().MatchString(path) {
+				return set | r.set
+			}
+		}
 	}
 	return set
 }
@@ -397,10 +415,10 @@ func NewEvaluator() *Evaluator {
 	return &Evaluator{d: newDissector(), files: make(map[namedFile]RuleSet)}
 }
 
-// Rules returns the rules that a call matches where the working directory is cwd. The
-// command is the full shell command of the call; it is ignored if the call runs none, or one
-// that is no command of a POSIX shell.
-func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
+// Rules returns the rules that a call matches where the working directory is cwd, in a session that was
+// started in own. The command is the full shell command of the call; it is ignored if the call runs none,
+// or one that is no command of a POSIX shell.
+func (v *Evaluator) Rules(c *session.CallFact, command, cwd, own string) RuleSet {
 	f, dir := &v.found, cmp.Or(c.Dir, cwd)
 	f.set = 0
 	if c.Escapes {
@@ -411,12 +429,12 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 		v.d.dissect(command, dir)
 		f.matchPrograms(v.d.commands)
 		for _, a := range v.d.accesses {
-			f.add(v.file(a.path, a.dir, cwd, a.write), a.clause)
+			f.add(v.file(a.path, a.dir, a.write, cwd, own), a.clause)
 		}
 	}
 	for _, use := range c.Files {
 		if use.Deed != session.DeedList { // an unknown tool most likely reads the file
-			f.add(v.file(use.Path, dir, cwd, use.Deed.Writes()), use.Path)
+			f.add(v.file(use.Path, dir, use.Deed.Writes(), cwd, own), use.Path)
 		}
 	}
 	return f.set

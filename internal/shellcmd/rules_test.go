@@ -42,7 +42,7 @@ func foundIn(t *testing.T, text string) []Found {
 		t.Errorf("%q does not parse", text)
 	}
 	v := NewEvaluator()
-	set := v.Rules(&facts.Calls[0], string(call.Command), cwd)
+	set := v.Rules(&facts.Calls[0], string(call.Command), cwd, cwd)
 	list := v.Found()
 	if stored := RuleSet(facts.Calls[0].Rules); stored != set {
 		t.Errorf("%q matches %v when it is folded, then %v", text, stored.IDs(), set.IDs())
@@ -118,7 +118,7 @@ func TestRulesFit(t *testing.T) {
 			t.Errorf("rule %q lacks something", r.ID)
 		}
 		for _, m := range r.Files {
-			if m.Outside == (m.Path != nil) {
+			if !m.Outside && m.Path == nil {
 				t.Errorf("rule %q: files outside, or by their path", r.ID)
 			}
 		}
@@ -230,8 +230,39 @@ func TestOutside(t *testing.T) {
 		{"/d/x", `C:\Users\u\p`, `C:\Users\u\p`, true},
 		{"https://x/y", "/x", "/x", false},
 	} {
-		if got := isOutside(test.file, test.dir, test.cwd); got != test.want {
-			t.Errorf("isOutside(%q, %q, %q) = %t, want %t", test.file, test.dir, test.cwd, got, test.want)
+		if got := outside(test.file, test.dir, test.cwd); (got != "") != test.want {
+			t.Errorf("outside(%q, %q, %q) = %q, want one: %t", test.file, test.dir, test.cwd, got, test.want)
+		}
+	}
+}
+
+// A session that changed its directory, or whose agent keeps the directory of a call for the next, is still
+// at work in the directory where it was started.
+func TestBothDirectoriesAreTheSessions(t *testing.T) {
+	for _, test := range []struct {
+		command, cwd, own, want string
+	}{
+		{"touch /src/app/a", "/src/app/sub", "/src/app", ""},
+		{"touch ../a", "/src/app/sub", "/src/app", ""},
+		{"touch a ../app/b", "/src/lib", "/src/app", ""},
+		{"touch ../web/a", "/src/lib", "/src/app", "outside-write"},
+		{"cd .. && touch a", "/src/app/sub", "/src/app", ""},
+		{"cd ../.. && touch a", "/src/app/sub", "/src/app", "outside-write"},
+		{"touch a", "/src/lib", "/src/app", ""},
+		{"touch /private/tmp/app/a", "/tmp/app", "/tmp/app", ""},
+		{"touch /private/var/www/a", "/var/www", "/var/www", ""},
+		{"touch /var/www/a", "/private/var/www", "/private/var/www", ""},
+		{`touch /c/src/app/a`, `C:\src\app\sub`, `C:\src\app`, ""},
+		{"touch ~/.claude/plans/a.md", "/home/u/app/sub", "/home/u/app", "agent-write"},
+	} {
+		var facts session.Facts
+		e := &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{{Tool: "bash", Command: []byte(test.command)}}}, Context: session.Context{CWD: test.cwd}}
+		NewFolder().Add(&facts, e, test.own)
+		got := strings.Join(RuleSet(facts.Calls[0].Rules).IDs(), " ")
+		v := NewEvaluator()
+		again := strings.Join(v.Rules(&facts.Calls[0], test.command, test.cwd, test.own).IDs(), " ")
+		if got != test.want || again != test.want {
+			t.Errorf("%s in %s of a session of %s: %q, when it is read again %q, want %q", test.command, test.cwd, test.own, got, again, test.want)
 		}
 	}
 }
@@ -263,7 +294,7 @@ func FuzzDissect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		a, b := programsOf(o, s)
 		c, d := programsOf(NewFolder(), s)
-		x, y := v.Rules(call, s, "/home/u/p"), NewEvaluator().Rules(call, s, "/home/u/p")
+		x, y := v.Rules(call, s, "/home/u/p", ""), NewEvaluator().Rules(call, s, "/home/u/p", "")
 		if fmt.Sprint(a, b, x) != fmt.Sprint(c, d, y) {
 			t.Errorf("%q depends on what came before", s)
 		}

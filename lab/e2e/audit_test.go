@@ -240,7 +240,7 @@ func saysNo(call, result map[string]any) bool {
 	for _, block := range blocks(result["content"]) {
 		if m := exited.FindStringSubmatch(text(block["text"])); m != nil {
 			code, err := strconv.ParseInt(m[1], 10, 32)
-			return err == nil && shellcmd.SaysNo(text(object(call["arguments"])["command"]), int32(code))
+			return err == nil && shellcmd.SaysNo(text(object(call["arguments"])["command"]), int32(code), []byte(text(block["text"])))
 		}
 	}
 	return false
@@ -367,7 +367,7 @@ func plainTools(files []*plainFile) map[string]plainTool {
 				}
 				add(f, "!", func(s *plainTool) {
 					s.Calls++
-					if code, ok := e.message["exitCode"].(float64); ok && int(code) != 0 && !shellcmd.SaysNo(text(e.message["command"]), int32(code)) {
+					if code, ok := e.message["exitCode"].(float64); ok && int(code) != 0 && !shellcmd.SaysNo(text(e.message["command"]), int32(code), []byte(text(e.message["output"]))) {
 						s.Errors++
 					}
 					s.Bytes += int64(len(text(e.message["output"])))

@@ -356,7 +356,7 @@ func (r *callRun) matches(number int) []RuleMatch {
 			cwd = cmp.Or(n.Context.CWD, cwd)
 		}
 	}
-	r.rules.Rules(c, command, cwd)
+	r.rules.Rules(c, command, cwd, r.CWD)
 	return BySeverity(lists.Map(r.rules.Found(), func(f shellcmd.Found) RuleMatch {
 		return RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause}
 	}))

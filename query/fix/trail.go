@@ -2,7 +2,6 @@ package fix
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -82,7 +81,7 @@ type branch struct {
 // add adds the events of the next entry of the branch; with none, only its calls.
 func (b *branch) add(e *session.Entry, node int, events bool) {
 	made := len(b.facts.Calls)
-	b.folder.Add(&b.facts, e, cmp.Or(e.Context.CWD, b.record.CWD))
+	b.folder.Add(&b.facts, e, b.record.CWD)
 	if !events {
 		return
 	}

@@ -112,7 +112,7 @@ func clip(s string) string {
 // newShell returns a command of the user.
 func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	b := &e.View.Blocks[i]
-	outcome, failed := transcript.Outcome(b.Shell)
+	outcome, failed := transcript.Outcome(b)
 	v := &callView{Failed: failed, Hit: x.isHit(e)}
 	v.command(x, b.Shell.Command)
 	v.output(x, e, i, "")

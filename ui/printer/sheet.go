@@ -65,9 +65,10 @@ type cell struct {
 
 // sheetRow is a row of text.
 type sheetRow struct {
-	cells []cell
-	style ansi.Style // of the whole line
-	below []string   // lines below it
+	cells  []cell
+	style  ansi.Style // of the whole line
+	below  []string   // lines below it
+	bright int        // how many of these are not dim
 }
 
 // table is a sheet of any type. people selects the columns of text, otherwise the columns of plain
@@ -408,8 +409,12 @@ func (t *Text) tableRow(r *sheetRow, l *tableLayout, bars bool) {
 		line = []byte(t.Style(r.style, string(line)))
 	}
 	line = append(line, '\n')
-	for _, below := range r.below {
-		line = append(line, t.Dim("    "+terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4))))+"\n"...)
+	for i, below := range r.below {
+		text := "    " + terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4)))
+		if i >= r.bright {
+			text = t.Dim(text)
+		}
+		line = append(line, text+"\n"...)
 	}
 	_, _ = t.Write(line)
 }

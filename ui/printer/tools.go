@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pigrep/internal/human"
@@ -257,11 +259,8 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "duration ms", Title: "TOOK", Right: true, Width: 6, From: roomForExit}, func(r *row) cell { return millisCell(r.Duration) }},
 		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
-		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, func(r *row) cell {
-			text := r.Arguments + human.When(r.Cut, "…")
-			return cell{Text: marksEnds(text), Plain: text}
-		}},
-		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
+		{column{Name: "arguments"}, func(r *row) cell { return textCell(r.Arguments + human.When(r.Cut, "…")) }}, // a line of their own
+		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16, Flex: true, Least: minFlex / 2}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
 		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
@@ -275,8 +274,6 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	}
 	if risky {
 		columns[4].Title, columns[5].Title = "", ""
-		columns[8].Title = "" // rules and what matches them are on lines of their own
-		columns[9].Flex, columns[9].Least = true, minFlex/2
 	}
 	var total *int
 	if l.Total >= 0 {
@@ -285,10 +282,12 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	return &Audit{
 		command: command, Covered: &l.Covered,
 		table: &sheet[row]{columns: columns, rows: func(visit func(*row) error) error { return l.Each(ctx, visit) }, finish: func(c *row, r *sheetRow) {
-			r.below = c.Result
+			r.below = []string{marksEnds(c.Arguments + human.When(c.Cut, "…"))}
 			if risky {
-				r.below = append(ruleLines(c, ""), c.Result...)
+				r.below = ruleLines(c, "")
 			}
+			r.bright = len(r.below)
+			r.below = append(r.below, c.Result...)
 			alarm(r, c.Status)
 		}},
 		LastUse: func() (last time.Time, err error) {
@@ -418,8 +417,13 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 	return lines
 }
 
+// changesDir matches where a command goes to another directory.
+var changesDir = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[;&|({\n]\s*)((?:cd|pushd)\s+(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|)]+))`)
+})
+
 // clauseText returns a clause on one line, with marks where its command continues before
-// or after it.
+// or after it. It begins with the change of the directory in which the clause runs, if there is one.
 func clauseText(r *audit.CallRow, clause string) string {
 	text := marksEnds(clause)
 	if !r.Command {
@@ -432,7 +436,12 @@ func clauseText(r *audit.CallRow, clause string) string {
 	if before = strings.TrimSpace(before); before != "" {
 		operators := []string{"&&", "||", "|", ";", ""}
 		last := operators[slices.IndexFunc(operators, func(o string) bool { return strings.HasSuffix(before, o) })]
-		text = human.Joined(" ", "…", last, text)
+		start := "…"
+		if all := changesDir().FindAllStringSubmatchIndex(before, -1); len(all) > 0 {
+			m := all[len(all)-1]
+			start = human.Joined(" ", human.When(m[2] > 0, "…"), before[m[2]:m[3]], human.When(strings.TrimSpace(before[m[3]:]) != last, "…"))
+		}
+		text = human.Joined(" ", start, last, text)
 	}
 	return text + human.When(strings.Trim(after, " \t\n;") != "" || r.Cut, " …")
 }

@@ -393,7 +393,7 @@ func markdownBlock(b *printer.Sink, block transcript.Block) {
 			b.Print("\n")
 			fence(b, "", block.Text)
 		}
-		if outcome, failed := transcript.Outcome(block.Shell); failed {
+		if outcome, failed := transcript.Outcome(block.Block); failed {
 			b.Print("\n" + outcome + "\n")
 		}
 	case transcript.Image:

@@ -348,7 +348,7 @@ func (p *showText) printSaid(it *transcript.Item) {
 		case b.Form == transcript.Command:
 			p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
 			p.output(e, b.Text, true, e.IsError)
-			if outcome, failed := transcript.Outcome(b.Shell); failed {
+			if outcome, failed := transcript.Outcome(b.Block); failed {
 				p.line(resultIndent + p.Style(printer.ErrorStyle, outcome))
 			}
 		case isSaid(it.Class, b):

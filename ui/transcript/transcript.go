@@ -171,16 +171,27 @@ const NoMatch = "no match"
 // IsNoMatch reports whether the result of a command has this outcome. The facts of the
 // result must have been read.
 func IsNoMatch(command string, e *entry.Entry) bool {
-	return e.IsError && command != "" && e.Facts != nil && shellcmd.SaysNo(command, e.Facts.Exit)
+	return e.IsError && command != "" && e.Facts != nil && shellcmd.SaysNo(command, e.Facts.Exit, resultText(e))
+}
+
+// resultText returns what a call printed.
+func resultText(e *entry.Entry) (text []byte) {
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Kind == session.KindResult {
+			text = append(text, b.Text...)
+		}
+	}
+	return text
 }
 
 // Outcome describes how a command of the user ended: "cancelled", "exit 1", NoMatch, or
 // "ok"; "" if that is not known.
-func Outcome(s *session.Shell) (text string, failed bool) {
+func Outcome(b *session.Block) (text string, failed bool) {
+	s := b.Shell
 	switch {
 	case s.Cancelled:
 		return "cancelled", true
-	case s.HasExit && shellcmd.SaysNo(s.Command, int32(s.ExitCode)):
+	case s.HasExit && shellcmd.SaysNo(s.Command, int32(s.ExitCode), b.Text):
 		return NoMatch, false
 	case s.HasExit && s.ExitCode != 0:
 		return fmt.Sprintf("exit %d", s.ExitCode), true
