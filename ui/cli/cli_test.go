@@ -26,6 +26,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/fix"
 	"pigrep/query/search"
@@ -544,7 +545,7 @@ func TestDefaultsInTexts(t *testing.T) {
 		"similar limit": fmt.Sprintf("(default %d)", similar.DefaultLimit), "fix limit": fmt.Sprintf("(default %d)", fix.DefaultLimit),
 		"log limit": fmt.Sprintf("(default %d, at most %d)", defaultCommits, mostCommits), "init key": "(default " + usualKey + ")",
 		"search limit": fmt.Sprintf("(default %d, with --flat %d)", search.DefaultLimit, search.DefaultFlatLimit), "search per-session": fmt.Sprintf("(default %d)", search.DefaultPerSession),
-		"show around": fmt.Sprintf("(default %d)", defaultAround), "recap limit": fmt.Sprintf("(default %d)", shownSessions),
+		"show around": fmt.Sprintf("(default %d before and %d after)", entry.Before, entry.After), "recap limit": fmt.Sprintf("(default %d)", shownSessions),
 		"remote add password-env": "(default " + usualPassword + ")", "remote add prefix": "(default " + opensearch.DefaultPrefix + ")",
 	} {
 		words := strings.Fields(flag)

@@ -405,7 +405,7 @@ func (r *readable) copy(ctx context.Context, path string) error {
 	for i := range all {
 		all[i] = i
 	}
-	entries := conversation.ReadEntries(ctx, t, all, nil)
+	entries := conversation.ReadEntries(ctx, t, all, nil, entry.AllSteps)
 	return output.Write(ctx, out, func(w io.Writer) error {
 		lines := 0
 		for e, err := range entries.All {

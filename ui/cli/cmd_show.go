@@ -49,8 +49,6 @@ type showOptions struct {
 	filter search.Request
 }
 
-const defaultAround = 3
-
 func (o *showOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "context", "", "N", "the same as --around", &o.Around)
@@ -229,7 +227,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 			return conversation.ReadProblem(ctx, err)
 		}
 	}
-	entries := conversation.ReadEntries(ctx, t, list, pass)
+	entries := conversation.ReadEntries(ctx, t, list, pass, o.unfolded(focus, o.Raw || o.JSON || o.JSONL))
 	whole = whole && !entries.Filtered
 	if o.Raw {
 		var header []byte
@@ -244,16 +242,31 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 	for _, i := range focus {
 		s.Focus[i] = true
 	}
-	if len(focus) > 1 {
-		s.Gaps = gaps(t, list)
+	if len(focus) > 0 {
+		s.Gaps = gaps(t, list, focus)
 	}
 	return entries.End(ctx, a, o.out.Print(s))
 }
 
-// lastOf returns the end of a list, from the n-th last entry that passes.
+// unfolded says which steps are shown: all for programs, and if the user asks for all or for kinds
+// of text, else those in focus.
+func (o *showOptions) unfolded(focus []int, forPrograms bool) entry.Unfolded {
+	if forPrograms || o.All || len(o.filter.Kinds) > 0 || o.filter.Scope != "" {
+		return entry.AllSteps
+	}
+	return func(i, _ int) bool { return slices.Contains(focus, i) }
+}
+
+// lastOf returns the end of a list, from the n-th last entry of conversation that passes to the last.
 func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*entry.Entry) bool, n int) ([]int, error) {
+	for len(list) > 0 && t.IsStep(list[len(list)-1]) {
+		list = list[:len(list)-1]
+	}
 	from := len(list)
 	for ; from > 0 && n > 0; from-- {
+		if t.IsStep(list[from-1]) {
+			continue
+		}
 		if pass != nil {
 			e, err := t.Read(list[from-1])
 			if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -293,35 +306,35 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 	if len(focus) == 0 {
 		return list, true, nil
 	}
-	return neighbourhood(t, list, focus, o.Around.Or(defaultAround), o.allBranches() || o.Leaf != ""), false, nil
+	return o.neighbourhood(t, list, focus), false, nil
 }
 
-// neighbourhood returns the entries around the ones in focus, each on its own branch.
-// With fixed, only entries of the list are used.
-func neighbourhood(t *conversation.Target, list, focus []int, n int, fixed bool) []int {
+// neighbourhood returns the entries around the ones in focus, each on its own branch. If branches were
+// chosen, only entries of the list are used.
+func (o *showOptions) neighbourhood(t *conversation.Target, list, focus []int) []int {
 	chosen := make(map[int]bool)
 	for _, f := range focus {
 		branch := list
-		if !fixed {
+		if !o.allBranches() && o.Leaf == "" {
 			branch = t.Through(list, f)
 		} else if !slices.Contains(list, f) {
 			branch = []int{f}
 		}
-		from, to := t.Around(branch, f, n)
-		for _, i := range branch[from:to] {
+		for _, i := range t.Reading(branch, f, o.Around.Or(entry.Before), o.Around.Or(entry.After)) {
 			chosen[i] = true
 		}
 	}
 	return t.Tree.Together(slices.Sorted(maps.Keys(chosen)))
 }
 
-// gaps returns the entries of a list that do not follow the entry before them: on the active
-// branch, or as its child.
-func gaps(t *conversation.Target, list []int) map[int]bool {
+// gaps returns the entries of a list that do not follow the entry before them: on the branch of an
+// entry in focus, or as its child.
+func gaps(t *conversation.Target, list, focus []int) map[int]bool {
 	found, above := make(map[int]bool), make(map[int]int)
-	for at, i := range t.Tree.Path() {
-		if at > 0 {
-			above[i] = t.Tree.Path()[at-1]
+	for _, f := range focus {
+		branch := t.Through(t.Tree.Path(), f)
+		for at := 1; at < len(branch); at++ {
+			above[branch[at]] = branch[at-1]
 		}
 	}
 	for k := 1; k < len(list); k++ {
@@ -519,13 +532,13 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	choice := &showOptions{Shared: o.Shared, All: o.All, Leaf: o.Leaf}
+	choice := &showOptions{Shared: o.Shared, All: o.All, Leaf: o.Leaf, filter: req}
 	list, _, err := choice.choose(x, t, nil)
 	if err != nil {
 		return err
 	}
 	pass := filter.EntryTest(t.Record, req.Spec)
-	entries := conversation.ReadEntries(ctx, t, list, pass)
+	entries := conversation.ReadEntries(ctx, t, list, pass, choice.unfolded(nil, o.Format == "json"))
 	write := func(w io.Writer) error {
 		if o.Format == "html" {
 			return entries.End(ctx, a, o.page(a, t, facts, list, entries.Count(pass)).Write(ctx, w))

@@ -323,7 +323,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 				list = t.Tree.Through(t.Entry)
 			}
 		}
-		s.Entries = conversation.ReadEntries(ctx, t, list, nil).All
+		s.Entries = conversation.ReadEntries(ctx, t, list, nil, func(i, _ int) bool { return i == t.Entry }).All
 		look, err := b.options.Printer(a)
 		if err != nil {
 			return err
@@ -522,16 +522,25 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return &tui.Preview{Anchor: -1, Lines: []tui.Line{{Text: "(nothing was said)", Entry: -1}}}, nil
 	}
 	from, to := pageOf(t, branch, anchor, extent.Around)
-	page := &tui.Preview{Anchor: anchor, Total: len(branch), Before: from > 0, After: to < len(branch)}
+	page := &tui.Preview{Anchor: anchor, Total: len(t.Talk(branch)), Before: from > 0, After: to < len(branch)}
 	s := &show.Show{
 		Focus: map[int]bool{t.Entry: true}, Open: map[int]bool{}, FoldHint: "o unfolds it",
 		Branches: !t.Tree.Active(anchor),
 	}
-	for n, i := range branch[from:to] {
+	number := len(t.Talk(branch[:from]))
+	add := func(i int, at time.Time, steps bool) {
 		node := &t.Record.Nodes[i]
-		e := tui.Entry{Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1, Result: node.Role == session.RoleToolResult}
+		e := tui.Entry{
+			Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Time: at,
+			Steps: steps || t.IsStep(i), Result: node.Role == session.RoleToolResult,
+		}
+		if !e.Steps {
+			number++
+		}
+		e.Number = number
 		open, set := extent.Unfolded(i)
 		switch {
+		case steps:
 		case node.Length >= foldedFrom:
 			e.Large = int64(node.Length)
 		case set:
@@ -546,12 +555,19 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	if s.Session, err = t.Facts(ctx, x); err != nil {
 		return nil, problem.OfIndex(err)
 	}
-	s.Entries = conversation.ReadEntries(ctx, t, branch[from:to], func(e *entry.Entry) bool {
-		if i := slices.IndexFunc(page.Entries, func(l tui.Entry) bool { return l.Index == e.Index }); i >= 0 {
-			page.Entries[i].Time = e.Time
-		}
-		return true
-	}).All
+	shows := func(i, first int) bool {
+		open, _ := extent.Unfolded(first)
+		return extent.All || open || i == t.Entry
+	}
+	all := conversation.ReadEntries(ctx, t, branch[from:to], nil, shows).All
+	s.Entries = func(yield func(*entry.Entry, error) bool) {
+		all(func(e *entry.Entry, err error) bool {
+			if err == nil {
+				add(e.Index, e.Time, e.Folded != "")
+			}
+			return yield(e, err)
+		})
+	}
 	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.App.Now(), Home: b.App.Home, Links: b.links})
 	if err != nil {
 		return nil, conversation.ReadProblem(ctx, err)
@@ -593,7 +609,7 @@ func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
 // they are large. Results are not separated from their calls, nor the pieces of a message.
 func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) {
 	at := slices.Index(branch, anchor)
-	from, to = t.Around(branch, anchor, n)
+	from, to = t.Around(branch, anchor, n, n)
 	belongs := func(at int) bool { // to what is before it
 		n := &t.Record.Nodes[branch[at]]
 		return n.Role == session.RoleToolResult || n.Continues(&t.Record.Nodes[branch[at-1]])
@@ -660,8 +676,8 @@ func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Promp
 	}
 	defer done()
 	_, branch := anchorOf(t, tui.AtPlace)
-	branch = slices.DeleteFunc(slices.Clone(branch), func(i int) bool { return t.Record.Nodes[i].Role != session.RoleUser })
-	for e, err := range conversation.ReadEntries(ctx, t, branch, nil).All {
+	branch = slices.DeleteFunc(slices.Clone(branch), func(i int) bool { return t.Record.Nodes[i].Role != session.RoleUser || t.IsStep(i) })
+	for e, err := range conversation.ReadEntries(ctx, t, branch, nil, entry.AllSteps).All {
 		if err != nil {
 			return nil, conversation.ReadProblem(ctx, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -31,16 +32,14 @@ import (
 type ReadInput struct {
 	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as in hits"`
 	Entry   string `json:"entry,omitempty" jsonschema:"read around this one"`
-	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after it, default 3"`
+	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after it; default 2 and 4, with its prompt and the answer"`
 	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many at the end"`
-	All     bool   `json:"all,omitempty" jsonschema:"all branches in file order; default the active one"`
+	All     bool   `json:"all,omitempty" jsonschema:"all branches in file order, with steps of the machine such as hooks; default the active branch without"`
 	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; default their beginnings"`
 
 	Transcript bool `json:"transcript,omitempty" jsonschema:"longer texts, the longest cut in the middle"`
 	Paging
 }
-
-const defaultAround = 3
 
 // briefBytes is the default of maxBytes if only the beginnings of texts are shown.
 const briefBytes = 10_000
@@ -73,9 +72,12 @@ type entryRow struct {
 	Abandoned bool             `json:"abandoned,omitempty"`
 	Label     string           `json:"label,omitempty"`
 	File      string           `json:"file,omitempty" jsonschema:"if another one goes on here"`
+	Skipped   int              `json:"skipped,omitempty" jsonschema:"entries left out before it"`
+	Steps     string           `json:"steps,omitempty" jsonschema:"what was done before it besides, which all shows"`
 	Parts     []partRow        `json:"parts"`
 	Images    []entry.ImageRow `json:"images,omitempty"`
 
+	index   int    // of the entry
 	message string // Entry.Message
 	piece   bool   // of the message of the row before
 }
@@ -145,12 +147,8 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if c.Redact {
 		hit.Redact()
 	}
-	c.about = readSession{sessionRow: x.row(wholeName(x.Reader, sum), &hit), Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession, Missing: missing}
-	for i := range rec.Nodes {
-		if !c.Tree.Active(i) {
-			c.about.Abandoned++
-		}
-	}
+	c.about = readSession{sessionRow: x.row(wholeName(x.Reader, sum), &hit), Models: hit.Models, Parent: hit.ParentSession, Missing: missing}
+	c.about.Entries, c.about.Abandoned = c.Count()
 	if c.Redact {
 		redact.Strings(&c.about)
 	}
@@ -211,9 +209,9 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		in.MaxBytes = cmp.Or(in.MaxBytes, briefBytes)
 	}
 	paging := in.take()
-	around := defaultAround
+	before, after := entry.Before, entry.After
 	if in.Around != nil {
-		around = *in.Around
+		before, after = *in.Around, *in.Around
 	}
 	if in.All && in.Last > 0 {
 		return nil, &Error{codeInput, "all and last exclude each other", ""}
@@ -231,40 +229,127 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		return nil, err
 	}
 	defer c.close()
-	branch := c.branch(in.All)
-	from, to := 0, len(branch)
-	switch {
-	case c.entry >= 0:
-		from, to = c.Around(branch, c.entry, around)
-	case in.Last > 0:
-		from = max(0, to-in.Last)
+	path := c.branch(in.All)
+	branch := path
+	if !in.All {
+		branch = c.Talk(path, c.entry)
 	}
-	if paging.Cursor != "" {
-		to = len(branch) // later pages continue after the window
+	first := min(at.At, len(branch))
+	if paging.Cursor == "" && in.Last > 0 {
+		first = max(0, len(branch)-in.Last)
 	}
-	first := min(from+at.At, to)
+	var list []int
+	if first < len(branch) {
+		list = path[slices.Index(path, branch[first]):]
+	}
 	answer := readAnswer{Session: c.about, Before: first, footer: footer{Warnings: x.warnings(), Complete: x.State.Complete}}
-	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
-	err = w.collect(ctx, branch[first:to], at, &answer)
+	w := &entryWriter{c: c, all: in.All, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
+	if paging.Cursor == "" && c.entry >= 0 {
+		list, err = w.choose(ctx, path, c.Reading(path, c.entry, before, after), w.room(&answer))
+	}
+	if err == nil {
+		err = w.collect(ctx, list, at, &answer)
+	}
 	if errors.Is(err, entry.ErrChanged) {
 		return nil, &Error{"io", err.Error(), "ask again: the index is brought up to date first"}
 	}
 	if err != nil {
 		return nil, err
 	}
+	next := w.place(branch, first, &answer)
 	return cutPage(paging.MaxBytes, len(w.rows), func(n int) (any, string) {
 		a := answer
 		a.Entries = append([]entryRow{}, w.rows[:n]...)
-		a.After = len(branch) - first - n
+		a.After = len(branch) - next[n]
 		switch {
 		case n == len(w.rows) && w.rest != nil: // the last entry is a piece
 			a.After++
-			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n-1, w.rest.Part, w.rest.Offset })
+			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = next[n]-1, w.rest.Part, w.rest.Offset })
 		case a.After > 0:
-			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
+			a.NextCursor = s.nextCursor(x, at, func(k *cursor) { k.At, k.Part, k.Offset = next[n], 0, 0 })
 		}
 		return a, w.text(&a)
 	})
+}
+
+// place says how many entries of the branch are before the rows, and are left out between them. It
+// returns where the branch goes on after each number of rows: behind the entries around the named one,
+// even if the answer of its turn follows these.
+func (w *entryWriter) place(branch []int, first int, answer *readAnswer) (next []int) {
+	next = []int{first}
+	last, named := -1, slices.Index(branch, w.focus)
+	for i := range w.rows {
+		r := &w.rows[i]
+		at := slices.Index(branch, r.index)
+		if i == 0 {
+			answer.Before = at
+		} else {
+			r.Skipped = at - last - 1
+		}
+		if r.Skipped > 0 && named >= 0 && at > named && last >= named {
+			next = append(next, next[i])
+		} else {
+			next = append(next, at+1)
+		}
+		last = at
+	}
+	return next
+}
+
+// choose returns what fits of the entries to read around the named one, in order: that one first, then its
+// prompt, the answer, and of the others the nearest, two after it for one before.
+func (w *entryWriter) choose(ctx context.Context, path, list []int, room int) ([]int, error) {
+	sizes := make(map[int]int)
+	for e, err := range w.entries(ctx, list) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Folded == "" {
+			row := w.row(e, 0, 0)
+			row.Skipped, row.Steps = 1000, e.Folded
+			sizes[e.Index] = w.entrySize(&row)
+		}
+	}
+	clear(w.shown)
+	shown := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return sizes[i] == 0 })
+	taken := make(map[int]bool)
+	take := func(i int) bool {
+		if !taken[i] && sizes[i] > 0 && sizes[i] <= room {
+			room -= sizes[i]
+			taken[i] = true
+		}
+		return taken[i]
+	}
+	taken[w.focus], room = true, room-sizes[w.focus]
+	prompt, answer := w.c.Turn(path, w.focus)
+	take(prompt)
+	take(answer)
+	at := slices.Index(shown, w.focus)
+	back, on := at-1, at+1
+	for turn := 0; back >= 0 || on < len(shown); turn++ {
+		switch {
+		case on < len(shown) && (turn%3 < 2 || back < 0):
+			if on++; !take(shown[on-1]) {
+				on = len(shown)
+			}
+		case back >= 0:
+			if back--; !take(shown[back+1]) {
+				back = -1
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return sizes[i] > 0 && !taken[i] }), nil
+}
+
+// entries reads the entries of a list, with the steps that were asked for.
+func (w *entryWriter) entries(ctx context.Context, list []int) iter.Seq2[*entry.Entry, error] {
+	return func(yield func(*entry.Entry, error) bool) {
+		for e, err := range w.c.Entries(list, nil, func(i, _ int) bool { return w.all || i == w.focus }) {
+			if !yield(e, cmp.Or(ctx.Err(), err)) {
+				return
+			}
+		}
+	}
 }
 
 // branch returns the entries of the branch of the named entry, or of the active
@@ -283,6 +368,7 @@ func (c *conversation) branch(all bool) []int {
 // page is returned in pieces.
 type entryWriter struct {
 	c          *conversation
+	all        bool // steps are shown
 	full       bool
 	transcript bool // texts are longer
 	focus      int
@@ -294,20 +380,26 @@ type entryWriter struct {
 	rest  *cursor         // where the last row continues; nil if it is complete
 }
 
-func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
+// room returns the number of bytes for the entries of an answer.
+func (w *entryWriter) room(answer *readAnswer) int {
 	const margin = 400 + envelopeBytes // for the cursor and what is around the texts
-	room := w.max - encodedLen(answer) - encodedLen(w.text(answer)) - margin
-	part, offset := at.Part, at.Offset
-	for _, i := range list {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e, err := w.c.Read(i)
+	return w.max - encodedLen(answer) - encodedLen(w.text(answer)) - margin
+}
+
+func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
+	room := w.room(answer)
+	part, offset, steps := at.Part, at.Offset, ""
+	for e, err := range w.entries(ctx, list) {
 		if err != nil {
 			return err
 		}
+		if e.Folded != "" {
+			steps = e.Folded
+			continue
+		}
 		row, file := w.row(e, part, offset), w.file.Next(e)
-		row.File = file
+		row.File, row.Steps = file, steps
+		steps = ""
 		row.piece = e.Message != "" && len(w.rows) > 0 && w.rows[len(w.rows)-1].message == e.Message
 		var rest *cursor
 		size := w.entrySize(&row)
@@ -381,7 +473,12 @@ func (w *entryWriter) row(e *entry.Entry, part, offset int) entryRow {
 	diffs := w.diffs(e)
 	row := entryRow{
 		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Rejected: whole.Rejected, Named: whole.Focus,
-		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
+		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, index: e.Index, message: e.Message,
+	}
+	if len(whole.Parts)+len(whole.Images) == 0 {
+		it := transcript.Describe(e)
+		text := cmp.Or(strings.Join(it.Remark, " "), human.When(it.Class == transcript.Result, "no output"), it.Name)
+		row.Parts = append(row.Parts, partRow{Kind: session.KindMeta, Text: "(" + terminal.Clean(text) + ")"})
 	}
 	for i := part; i < len(whole.Parts); i++ {
 		text := terminal.CleanLines(whole.Parts[i].Text) // before the text is cut, because offsets count the cleaned text
@@ -553,7 +650,7 @@ func entryText(r *entryRow) string {
 
 // entryHead returns the line above an entry. A further piece of a message has only its id.
 func entryHead(r *entryRow) string {
-	head := "[" + r.Entry + "]"
+	head := human.When(r.Skipped > 0, "("+human.Plural(r.Skipped, "entry", "entries")+" left out)\n\n") + human.When(r.Steps != "", "("+r.Steps+")\n") + "[" + r.Entry + "]"
 	if r.File != "" {
 		head = "(goes on in " + r.File + ")\n\n" + head
 	}

@@ -358,6 +358,10 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		if name := file.Next(e); name != "" {
 			fmt.Fprintf(b, "\n<sub>goes on in %s</sub>\n", escapeMarkdown(terminal.Clean(name)))
 		}
+		if e.Folded != "" {
+			fmt.Fprintf(b, "\n<sub>%s</sub>\n", e.Folded)
+			continue
+		}
 		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
 		if names[name]++; names[name] > 1 {
 			name = fmt.Sprintf("%s-%d", name, names[name])

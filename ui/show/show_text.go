@@ -114,6 +114,11 @@ func (s *Show) print(p *showText) {
 			p.line(p.Dim("⋯"))
 			p.last = ""
 		}
+		if e.Folded != "" {
+			p.owner = e.Index
+			p.dot("", e.Folded)
+			continue
+		}
 		p.entry(e)
 	}
 	p.release()
@@ -366,7 +371,7 @@ func isSaid(class transcript.Class, b transcript.Block) bool {
 	case transcript.System, transcript.Other:
 		return true
 	case transcript.Summary, transcript.Shell:
-		return b.Kind == session.KindSummary
+		return b.Kind == session.KindSummary || b.Kind == session.KindShell
 	}
 	return b.Form != transcript.Folded
 }
@@ -501,11 +506,15 @@ func (p *showText) aside(it *transcript.Item) {
 }
 
 func (p *showText) remark(e *entry.Entry, s string) {
+	p.dot(p.mark(e), human.Joined(" · ", s, p.state(e)))
+}
+
+// dot prints a remark below a blank line, or below another one.
+func (p *showText) dot(mark, s string) {
 	if p.last != "note" {
 		p.line()
 	}
-	mark := p.mark(e)
-	p.line(mark + p.Dim(p.cut("· "+human.Joined(" · ", s, p.state(e)), terminal.Width(mark))))
+	p.line(mark + p.Dim(p.cut("· "+s, terminal.Width(mark))))
 	p.last = "note"
 }
 

@@ -107,7 +107,7 @@ var bindings = []binding{
 	{groupRead, "outline", []string{"alt+o"}, inMain, "the prompts of the conversation; so does p in the preview", nil, (*Model).openOutline},
 	{groupRead, "", []string{"p"}, inPreview, "", nil, (*Model).openOutline},
 	{groupRead, "unfold", []string{"o"}, inPreview, "unfold the entry that is marked, or fold it", nil, (*Model).toggleFold},
-	{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, or fold it", nil, (*Model).toggleAll},
+	{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, steps of the machine too, or fold it", nil, (*Model).toggleAll},
 
 	{groupPanes, "zoom", []string{"f9", "alt+z"}, inMain, "preview on the whole screen, and back; so does z in the preview", nil, (*Model).zoom},
 	{groupPanes, "", []string{"z"}, inPreview, "", nil, (*Model).zoom},

@@ -357,7 +357,7 @@ func (p *preview) nextEntry(n int) {
 		return
 	}
 	list, at := p.page.Entries, p.current()+n
-	for at >= 0 && at < len(list) && !p.shows(list[at].Index) {
+	for at >= 0 && at < len(list) && (list[at].Steps || !p.shows(list[at].Index)) {
 		at += n
 	}
 	if at < 0 || at >= len(list) {
@@ -421,11 +421,19 @@ func (p *preview) foldable() []Entry {
 	if i < 0 {
 		return nil
 	}
-	end := i + 1
-	for !p.page.Entries[i].Result && end < len(p.page.Entries) && p.page.Entries[end].Result {
-		end++
+	list := p.page.Entries[i : i+1 : i+1]
+	if first := list[0]; first.Result || first.Steps {
+		return list
 	}
-	return p.page.Entries[i:end]
+	for _, e := range p.page.Entries[i+1:] {
+		switch {
+		case e.Result:
+			list = append(list, e)
+		case !e.Steps:
+			return list
+		}
+	}
+	return list
 }
 
 // isOpen reports whether the current entry has nothing left to unfold.

@@ -72,6 +72,9 @@ type FileLine struct{ last string }
 
 // Next returns the name of the file of an entry; "" if the entry before is in the same file.
 func (f *FileLine) Next(e *Entry) (name string) {
+	if e.Folded != "" {
+		return ""
+	}
 	if f.last != "" && e.SessionPath != f.last {
 		name = path.Base(session.Slashed(e.SessionPath))
 	}
@@ -92,6 +95,8 @@ type Entry struct {
 	Raw       []byte    // its JSON as written in the file; nil unless Conversation.Raw
 
 	SessionPath string // of the file that has it, if the conversation is in several
+
+	Folded string // instead of an entry: what the steps are that are not shown here, of which Index is the first
 }
 
 // Read reads entry i of the file. Calls that edit files have the diffs of their
@@ -181,29 +186,19 @@ func (c *Conversation) Through(path []int, i int) []int {
 	return []int{i}
 }
 
-// Around returns the range [from, to) of a path around entry i: up to n messages and
-// summaries on each side, and the entries of other types between them, which do not
-// count. The pieces of a message count once.
-func (c *Conversation) Around(path []int, i, n int) (from, to int) {
-	isTalk := func(i int) bool {
-		switch node := &c.Record.Nodes[i]; node.Type {
-		case session.TypeMessage:
-			return node.Role != session.RoleSystem
-		case session.TypeCompaction, session.TypeBranchSummary, session.TypeCustomMessage:
-			return true
-		}
-		return false
-	}
+// Around returns the range [from, to) of a path around entry i: up to so many entries before and
+// after it, and the steps between them, which do not count. The pieces of a message count once.
+func (c *Conversation) Around(path []int, i, before, after int) (from, to int) {
 	from = slices.Index(path, i)
 	to = from + 1
 	continues := func(at int) bool { return c.Record.Nodes[path[at]].Continues(&c.Record.Nodes[path[at-1]]) }
-	for count := 0; from > 0 && (count < n || count > 0 && continues(from)); from-- {
-		if !continues(from) && isTalk(path[from-1]) {
+	for count := 0; from > 0 && (count < before || count > 0 && continues(from)); from-- {
+		if !continues(from) && !c.IsStep(path[from-1]) {
 			count++
 		}
 	}
-	for count := 0; to < len(path) && (count < n || count > 0 && continues(to)); to++ {
-		if !continues(to) && isTalk(path[to]) {
+	for count := 0; to < len(path) && (count < after || count > 0 && continues(to)); to++ {
+		if !continues(to) && !c.IsStep(path[to]) {
 			count++
 		}
 	}

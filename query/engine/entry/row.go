@@ -23,6 +23,7 @@ type Row struct {
 	Branch     string       `json:"branch"`
 	InContext  bool         `json:"inContext"`
 	Label      string       `json:"label,omitempty"`
+	Step       bool         `json:"step,omitempty"` // no conversation, but a step of the machine, or nothing
 	IsError    bool         `json:"isError"`
 	Rejected   bool         `json:"rejected,omitempty"` // the person did not let the call of this result run
 	Focus      bool         `json:"focus,omitempty"`    // the requested entry
@@ -61,7 +62,7 @@ func (e *Entry) Row(focus bool) Row {
 	r := Row{
 		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
 		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
-		IsError: e.IsError, Rejected: e.View.Rejected, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
+		Step: e.Step != session.Talk, IsError: e.IsError, Rejected: e.View.Rejected, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
 		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{}, SessionPath: e.SessionPath,
 	}
 	var calls []*session.Call

@@ -280,19 +280,12 @@ type Entries struct {
 	passed   int  // entries that passed the filters so far
 }
 
-// ReadEntries reads the entries of the list that pass the filter; nil passes all.
-func ReadEntries(ctx context.Context, t *Target, list []int, pass func(*entry.Entry) bool) *Entries {
+// ReadEntries reads the entries of the list that pass the filter; nil passes all. shows says which
+// steps are shown: see entry.Conversation.Entries.
+func ReadEntries(ctx context.Context, t *Target, list []int, pass func(*entry.Entry) bool, shows entry.Unfolded) *Entries {
 	c := &Entries{Filtered: pass != nil}
 	c.All = func(yield func(*entry.Entry, error) bool) {
-		for _, i := range list {
-			e, err := t.Read(i)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil && pass != nil && !pass(e) {
-				continue
-			}
-			c.passed++
+		for e, err := range UntilDone(ctx, t.Entries(list, c.Count(pass), shows)) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -382,11 +375,7 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.Sessio
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
 	}
-	for i := range rec.Nodes {
-		if !t.Tree.Active(i) {
-			f.Abandoned++
-		}
-	}
+	_, f.Abandoned = t.Count()
 	if t.Redact {
 		f.Redact()
 	}

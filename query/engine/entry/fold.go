@@ -1,0 +1,156 @@
+package entry
+
+import (
+	"iter"
+	"slices"
+
+	"pigrep/internal/session"
+)
+
+// Unfolded reports whether a step is shown as it is. first is the first of the steps that are one
+// line together with it, if it is not.
+type Unfolded func(step, first int) bool
+
+// AllSteps unfolds every step.
+func AllSteps(int, int) bool { return true }
+
+// Entries reads the entries of a list that pass; nil passes all. Steps that shows does not unfold are
+// one Entry with Folded, before the next entry that says something. So those between the calls of
+// a turn stand together after the calls. Without a filter, they are not read.
+func (c *Conversation) Entries(list []int, pass func(*Entry) bool, shows Unfolded) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		var folded session.Steps
+		first := -1 // of the steps that stand together
+		flush := func() bool {
+			e := &Entry{Index: first, Folded: folded.String()}
+			first, folded = -1, session.Steps{}
+			return e.Folded == "" || yield(e, nil)
+		}
+		for _, i := range list {
+			step, isShown := c.Record.Nodes[i].Step, true
+			if step != session.Talk {
+				if first < 0 {
+					first = i
+				}
+				isShown = shows(i, first)
+			}
+			if !isShown && pass == nil {
+				folded.Add(step)
+				continue
+			}
+			e, err := c.Read(i)
+			switch {
+			case err == nil && pass != nil && !pass(e):
+				continue
+			case err == nil && !isShown:
+				folded.Add(step)
+				continue
+			case err == nil && step == session.Talk && first >= 0 && e.says() && !flush():
+				return
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if first >= 0 {
+			flush()
+		}
+	}
+}
+
+// says reports whether an entry is more than calls, their results, and thinking about them.
+func (e *Entry) says() bool {
+	if e.Role == session.RoleToolResult {
+		return false
+	}
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Call == nil && b.Kind != session.KindThinking {
+			return true
+		}
+	}
+	return e.Role != session.RoleAssistant
+}
+
+// IsStep reports whether entry i is no conversation.
+func (c *Conversation) IsStep(i int) bool { return c.Record.Nodes[i].Step != session.Talk }
+
+// Talk returns the entries of a list that are conversation, and those that are named.
+func (c *Conversation) Talk(list []int, named ...int) (talk []int) {
+	for _, i := range list {
+		if !c.IsStep(i) || len(named) > 0 && named[0] == i {
+			talk = append(talk, i)
+		}
+	}
+	return talk
+}
+
+// Count returns the number of entries that are conversation, and how many of them are on abandoned
+// branches.
+func (c *Conversation) Count() (all, abandoned int) {
+	for i := range c.Record.Nodes {
+		switch {
+		case c.IsStep(i):
+		case !c.Tree.Active(i):
+			abandoned++
+			fallthrough
+		default:
+			all++
+		}
+	}
+	return all, abandoned
+}
+
+// How many entries are read around a named one, if nothing else is said: the outcome is more
+// often looked for than what led to it.
+const (
+	Before = 2
+	After  = 4
+)
+
+// Reading returns what to read around entry i of a path, in order: so many messages before and
+// after it, with the steps between them; and, unless both numbers are 0, the prompt of its turn and the answer.
+func (c *Conversation) Reading(path []int, i, before, after int) []int {
+	from, to := c.Around(path, i, before, after)
+	if before == 0 && after == 0 {
+		return path[from:to]
+	}
+	prompt, answer := c.Turn(path, i)
+	first, last := slices.Index(path, prompt), slices.Index(path, answer)
+	if first >= 0 && !slices.ContainsFunc(path[min(first+1, from):from], c.isTalk) { // only steps are between
+		from = min(first, from)
+	}
+	if last >= to && !slices.ContainsFunc(path[to:last], c.isTalk) {
+		to = last + 1
+	}
+	list := path[from:to:to]
+	if first >= 0 && first < from {
+		list = slices.Concat([]int{prompt}, list)
+	}
+	if last >= to {
+		list = append(list, answer)
+	}
+	return list
+}
+
+func (c *Conversation) isTalk(i int) bool { return !c.IsStep(i) }
+
+// Turn returns the prompt of the turn of entry i of a path, and the last reply before the next prompt; -1
+// for none.
+func (c *Conversation) Turn(path []int, i int) (prompt, answer int) {
+	prompt, answer = -1, -1
+	named := false
+	for _, k := range path {
+		n := &c.Record.Nodes[k]
+		named = named || k == i
+		switch {
+		case n.Step != session.Talk:
+		case n.Role == session.RoleUser && named && k != i:
+			return prompt, answer
+		case n.Role == session.RoleUser:
+			prompt, answer = k, -1
+		case n.Role == session.RoleAssistant:
+			answer = k
+		}
+	}
+	return prompt, answer
+}
