@@ -40,7 +40,9 @@ func (p *parser) factsOf() *session.EntryFacts {
 func (p *parser) replyFacts(f *session.EntryFacts) {
 	if usage := p.message.Find("usage"); p.JSON.Kind(usage) == '{' && p.Entry.Model != "" {
 		f.HasUsage = true
-		p.usage(p.JSON.Fields(usage), &f.Usage)
+		all := p.JSON.Fields(usage)
+		p.usage(all, &f.Usage)
+		p.iterations(all, f)
 		if id := p.Entry.Message; id != "" {
 			f.UsageOf = max(xxhash.Sum64String(id), 1)
 		}
@@ -58,9 +60,34 @@ func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
 	u.CacheRead, u.CacheWrite = tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens")
 	written := p.JSON.Fields(all.Find("cache_creation"))
 	u.LongWrite = min(adapter.Tokens(&p.JSON, written.Find("ephemeral_1h_input_tokens"), u), u.CacheWrite)
+	u.Faster = p.JSON.Name(all.Find("speed")) == "fast" || p.JSON.Name(all.Find("service_tier")) == "priority"
 	cost := p.all.Find("costUSD") // of versions before 1.0
 	u.Cost, u.NoCost = adapter.Cost(&p.JSON, cost, u), cost.Empty()
 }
+
+// iterations reads the responses within a response that the sums of its usage leave out: those of an adviser,
+// which has a model of its own, and those that made room for the context.
+func (p *parser) iterations(usage jsonl.Fields, f *session.EntryFacts) {
+	for item := range p.JSON.Elements(usage.Find("iterations")) {
+		all := p.JSON.Fields(item)
+		var u session.Usage
+		switch p.JSON.Name(all.Find("type")) {
+		case "advisor_message":
+			p.usage(all, &u)
+			u.Cost, u.NoCost = 0, f.Usage.NoCost
+			if model := p.JSON.Name(all.Find("model")); model != "" && len(f.Others) < mostOthers {
+				f.Others = append(f.Others, session.OtherUsage{Usage: u, Model: session.FullModel(p.Entry.Provider, model)})
+			}
+		case "compaction":
+			p.usage(all, &u)
+			s := &f.Usage
+			s.Input, s.Output, s.CacheRead, s.CacheWrite = s.Input+u.Input, s.Output+u.Output, s.CacheRead+u.CacheRead, s.CacheWrite+u.CacheWrite
+			s.LongWrite, s.Unusable = s.LongWrite+u.LongWrite, s.Unusable || u.Unusable
+		}
+	}
+}
+
+const mostOthers = 16
 
 func (p *parser) callFacts(b *block) session.EntryCall {
 	does := tools()[b.call.tool]

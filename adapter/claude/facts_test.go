@@ -84,6 +84,26 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// What an adviser used counts for its own model, and making room for the context for that of the reply.
+func TestIterations(t *testing.T) {
+	iterations := func(usage string) *session.EntryFacts {
+		line := strings.Replace(reply("a", "u", "m", text("done"), 1), `"usage":{`, `"usage":{"speed":"fast",`+usage+`,`, 1)
+		entries, _, _ := parseLines(t, line)
+		return entries[0].Facts
+	}
+	f := iterations(`"iterations":[{"type":"message","input_tokens":2},{"type":"advisor_message","model":"claude-opus-4-7","input_tokens":159419,"output_tokens":7805},{"type":"compaction","input_tokens":100000,"output_tokens":3500}]`)
+	if u := f.Usage; u.Input != 100003 || u.Output != 3501 || !u.Faster {
+		t.Errorf("usage %+v", u)
+	}
+	want := []session.OtherUsage{{Model: "anthropic/claude-opus-4-7", Usage: session.Usage{Input: 159419, Output: 7805, NoCost: true}}}
+	if diff := cmp.Diff(want, f.Others); diff != "" {
+		t.Errorf("others (-want +got):\n%s", diff)
+	}
+	if f := iterations(`"iterations":"none"`); len(f.Others) != 0 || f.Usage.Input != 3 {
+		t.Errorf("no list: %+v", f)
+	}
+}
+
 // A session's names have ranks, and those of other sessions have a target.
 func TestNames(t *testing.T) {
 	entries, _, end := parseLines(t, `{"type":"summary","summary":"Other","leafUuid":"x"}`, user("u", "", `"hi"`),

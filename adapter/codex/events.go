@@ -32,6 +32,7 @@ func (p *parser) readEvent() {
 		if v := p.JSON.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
 			p.memo.Context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
 		}
+		p.readTier(p.JSON.Fields(all.Find("thread_settings")).Find("service_tier"))
 	case "task_complete", "turn_complete":
 		p.Part(session.KindError, p.JSON.Fields(all.Find("error")).Find("message"))
 		e.IsError = len(e.Parts) > 0

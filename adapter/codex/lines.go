@@ -136,8 +136,17 @@ func (p *parser) readContext() {
 	if v := p.payload.Find("model"); !v.Empty() {
 		m.Context.Model = adapter.Short(p.JSON.Name(v), longestModel)
 	}
+	if v := p.payload.Find("service_tier"); !v.Empty() {
+		p.readTier(v)
+	}
 	p.newTurn(p.payload.Find("turn_id"))
 	p.leavesOf(session.KindMeta, p.payload, nil)
+}
+
+// readTier reads at which tier the next responses are served.
+func (p *parser) readTier(v jsonl.Value) {
+	name := p.JSON.Name(v)
+	p.memo.Faster = name == "priority" || name == "fast"
 }
 
 func (p *parser) newTurn(v jsonl.Value) {

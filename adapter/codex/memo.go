@@ -17,6 +17,7 @@ type memo struct {
 	HasMeta    bool // a header was seen
 	Records    bool // a token_usage_record was seen
 	Aborted    bool // the last turn was
+	Faster     bool // responses are served at a faster tier
 
 	Context session.Context
 	Dialect session.Dialect // of the shell
@@ -27,6 +28,8 @@ type memo struct {
 	Total  uint64 // hash of the last total of tokens
 	Prompt uint64 // key of the last prompt
 
+	Used tokens // the last total, of which only some lines have what was added
+
 	Turns   []int64   // for each turn, the offset of the entry before it; -1 if there is none
 	Recent  []uint64  // keys of texts of items that no event has repeated
 	Pending []pending // events whose text no item has repeated
@@ -34,6 +37,9 @@ type memo struct {
 	Polls   []poll    // calls that wait for a command in the background
 	Waiting []waiting // calls whose commands run in the background
 }
+
+// tokens are the counts of a usage, in the words of Codex.
+type tokens struct{ Input, Cached, Written, Output int64 }
 
 type pending struct {
 	Key    uint64

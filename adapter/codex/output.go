@@ -373,6 +373,8 @@ func (p *parser) readTokenCount(v jsonl.Value) {
 		return
 	}
 	m.Total = hash
+	before, last := m.Used, info.Find("last_token_usage")
+	m.Used = p.tokensOf(total)
 	if m.Records {
 		return
 	}
@@ -380,27 +382,45 @@ func (p *parser) readTokenCount(v jsonl.Value) {
 	if from == 0 {
 		from = p.family()
 	}
-	p.addUsage(info.Find("last_token_usage"), mix(hash, from))
+	if p.JSON.Kind(last) == '{' {
+		p.addUsage(p.tokensOf(last), mix(hash, from))
+		return
+	}
+	added := m.Used // since the session was resumed, if it is less than before
+	if t := (tokens{added.Input - before.Input, added.Cached - before.Cached, added.Written - before.Written, added.Output - before.Output}); min(t.Input, t.Cached, t.Written, t.Output) >= 0 {
+		added = t
+	}
+	p.addUsage(added, mix(hash, from))
+}
+
+// tokensOf reads the counts of a usage.
+func (p *parser) tokensOf(v jsonl.Value) tokens {
+	all, u := p.JSON.Fields(v), &p.Facts.Usage
+	count := func(key string) int64 { return adapter.Tokens(&p.JSON, all.Find(key), u) }
+	return tokens{count("input_tokens"), count("cached_input_tokens"), count("cache_write_input_tokens"), count("output_tokens")}
 }
 
 // readUsageRecord reads the tokens of a response, as newer versions write them.
 func (p *parser) readUsageRecord() {
 	all := p.payload
 	p.memo.Records = true
-	p.addUsage(all.Find("usage"), mix(xxhash.Sum64String(p.JSON.String(all.Find("response_id"))), xxhash.Sum64String(p.JSON.Name(all.Find("turn_id")))))
+	if v := all.Find("usage"); p.JSON.Kind(v) == '{' {
+		p.addUsage(p.tokensOf(v), mix(xxhash.Sum64String(p.JSON.String(all.Find("response_id"))), xxhash.Sum64String(p.JSON.Name(all.Find("turn_id")))))
+	}
 }
 
-func (p *parser) addUsage(v jsonl.Value, of uint64) {
-	f := &p.Facts
-	if p.JSON.Kind(v) != '{' {
+// addUsage adds the tokens of a response. In a subagent, those before its first turn are of the session
+// that it works for: it begins with copies of the last turns, the first without the lines that name its
+// turn and model.
+func (p *parser) addUsage(t tokens, of uint64) {
+	f, m := &p.Facts, &p.memo
+	if p.state.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {
 		return
 	}
-	all := p.JSON.Fields(v)
 	u := &f.Usage
-	tokens := func(key string) int64 { return adapter.Tokens(&p.JSON, all.Find(key), u) }
-	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
-	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
-	u.NoCost = true
+	u.CacheRead, u.CacheWrite, u.Output = t.Cached, t.Written, t.Output
+	u.Input = max(t.Input-u.CacheRead-u.CacheWrite, 0)
+	u.NoCost, u.Faster = true, m.Faster
 	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)
-	f.SubModel = session.FullModel(p.memo.Context.Provider, p.memo.Context.Model)
+	f.SubModel = session.FullModel(m.Context.Provider, m.Context.Model)
 }

@@ -52,6 +52,7 @@ const (
 	usageUnusable = 1 << iota
 	usageBare
 	usageNoCost
+	usageFaster
 )
 
 const (
@@ -73,7 +74,7 @@ type Usages struct {
 func (u *Usages) At(i int) session.Usage {
 	return session.Usage{
 		Input: u.input.At(i), Output: u.output.At(i), CacheRead: u.cacheRead.At(i), CacheWrite: u.cacheWrite.At(i), LongWrite: u.longWrite.At(i),
-		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.flags.At(i)&usageUnusable != 0, NoCost: u.flags.At(i)&usageNoCost != 0,
+		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.flags.At(i)&usageUnusable != 0, NoCost: u.flags.At(i)&usageNoCost != 0, Faster: u.flags.At(i)&usageFaster != 0,
 	}
 }
 
@@ -96,7 +97,7 @@ func (d *factDecoder) usages() (u Usages) {
 
 func appendUsages(b []byte, list []session.UsageFact) []byte {
 	b = appendColumns(format.AppendUint(b, uint64(len(list))), list, func(rows []int64, u *session.UsageFact) []int64 {
-		flags := flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) | flag(u.NoCost, usageNoCost)
+		flags := flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) | flag(u.NoCost, usageNoCost) | flag(u.Faster, usageFaster)
 		return append(rows, u.Offset, u.Time, int64(u.Copy), flags,
 			u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite, int64(math.Float64bits(u.Cost)))
 	})

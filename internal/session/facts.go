@@ -19,6 +19,9 @@ type Usage struct {
 	// NoCost says that the agent writes no costs, so they may be estimated. A written cost of 0
 	// means that the model is free, or that the agent knew no price.
 	NoCost bool
+
+	// Faster says that the provider served it at a faster tier, at a higher price.
+	Faster bool
 }
 
 // Tokens is the sum of all four kinds of tokens.
@@ -60,6 +63,9 @@ type EntryFacts struct {
 	// of the first; of several files, the first one counts. 0: the response is the entry.
 	UsageOf uint64
 
+	// Others are uses by further models for the same response, such as that of an adviser.
+	Others []OtherUsage
+
 	Calls []EntryCall // in order
 
 	// Of a result: it answers the call Entry.ToolCallID.
@@ -78,6 +84,12 @@ type EntryFacts struct {
 	Amends string
 
 	ReadFiles, ModifiedFiles []string // listed by a summary
+}
+
+// OtherUsage is a use of tokens by another model than that of its entry.
+type OtherUsage struct {
+	Usage
+	Model string // provider/model
 }
 
 type EntryCall struct {
@@ -363,6 +375,26 @@ func (f *Facts) Clone() *Facts {
 // usesBack is how many uses back the same response is looked for: its pieces stand near each
 // other.
 const usesBack = 200
+
+// UseAll adds the usages of an entry, as Use does. fact is the first of them.
+func (f *Facts) UseAll(fact UsageFact, e *EntryFacts) (more Usage) {
+	if !e.HasUsage {
+		return more
+	}
+	more = f.Use(fact, e.UsageOf)
+	for i := range e.Others {
+		other := &e.Others[i]
+		fact.Usage, fact.Model = other.Usage, other.Model
+		of := e.UsageOf
+		if of != 0 {
+			of += uint64(i) + 1
+		}
+		u := f.Use(fact, of)
+		more.Input, more.Output, more.CacheRead, more.CacheWrite = more.Input+u.Input, more.Output+u.Output, more.CacheRead+u.CacheRead, more.CacheWrite+u.CacheWrite
+		more.Cost += u.Cost
+	}
+	return more
+}
 
 // Use adds a usage, and returns by how much the file has used more. Of several usages of one
 // response, whose identity is of, the last figures count at the place of the first; 0 is

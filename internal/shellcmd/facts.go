@@ -59,7 +59,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used sess
 		}
 		u.Source = o.name(u.Source)
 		u.Model = cmp.Or(o.name(f.SubModel), model)
-		used = to.Use(u, f.UsageOf)
+		used = to.UseAll(u, f)
 	}
 	if f.IsResult {
 		model = o.result(to, e, f, at)

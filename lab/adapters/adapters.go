@@ -54,7 +54,7 @@ func Clone(e *session.Entry) session.Entry {
 	}
 	if e.Facts != nil {
 		f := *e.Facts
-		f.Calls = cloned(f.Calls)
+		f.Calls, f.Inner, f.Others = cloned(f.Calls), cloned(f.Inner), cloned(f.Others)
 		for i := range f.Calls {
 			f.Calls[i].Text, f.Calls[i].Command = bytes.Clone(f.Calls[i].Text), bytes.Clone(f.Calls[i].Command)
 			f.Calls[i].Files = cloned(f.Calls[i].Files)

@@ -49,7 +49,7 @@ func TestListPrice(t *testing.T) {
 		if p.Input <= 0 || p.Output < p.Input || p.CacheRead <= 0 || p.CacheRead >= p.Input || p.CacheWrite < p.Input || p.LongWrite < p.CacheWrite {
 			t.Errorf("%s: %+v", name, p)
 		}
-		if got, ok := listPrice(name); !ok || got != p {
+		if got, ok := listPrice(name, ""); !ok || got != p {
 			t.Errorf("listPrice(%s) = %+v, %t", name, got, ok)
 		}
 	}
@@ -58,12 +58,15 @@ func TestListPrice(t *testing.T) {
 		"claude-sonnet-4-5[1m]": 3, "openrouter/anthropic/claude-opus-4-1": 15, "openai/gpt-5-codex": 1.25, "gpt-5-2025-08-07": 1.25, "azure/gpt-5.3-codex": 1.75,
 		"claude-opus-9": 0, "gpt-5-turbo": 0, "": 0, "fake/model": 0, "claude": 0, "my-gpt-5": 0, "gpt-5/x": 0,
 	} {
-		if got, ok := listPrice(model); got.Input != want || ok != (want != 0) {
+		if got, ok := listPrice(model, ""); got.Input != want || ok != (want != 0) {
 			t.Errorf("listPrice(%q) = %+v, %t, want %v for input", model, got, ok, want)
 		}
 	}
+	if p, ok := listPrice("openai/gpt-5.4", faster); !ok || p.Output != 30 {
+		t.Errorf("at a faster tier: %+v, %t", p, ok)
+	}
 	// Reading from the cache and both ways of writing to it have their own prices.
-	p, _ := listPrice("claude-opus-4-5")
+	p, _ := listPrice("claude-opus-4-5", "")
 	use := session.Usage{Input: 1e6, Output: 2e6, CacheRead: 4e6, CacheWrite: 3e6, LongWrite: 1e6}
 	if got := p.cost(&use); got != 5+50+2+2*6.25+10 {
 		t.Errorf("cost = %v", got)

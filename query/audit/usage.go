@@ -135,7 +135,11 @@ func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 		x.unusable = 1
 	}
 	if u.Unpriced() {
-		if price, ok := b.req.Prices[model]; ok {
+		price, ok := b.req.Prices[model]
+		if p, has := b.req.Prices[model+faster]; has && u.Faster {
+			price, ok = p, true
+		}
+		if ok {
 			u.Cost, x.filled = price.cost(&u), 1
 		} else {
 			x.unpriced = 1
@@ -152,17 +156,33 @@ func (b *usageBuild) estimate(x *use, model string) {
 	if !x.NoCost || x.unpriced == 0 {
 		return
 	}
-	price, known := b.listPrices[model]
+	price := b.listed(model, "")
+	tier := price
+	if x.Faster {
+		tier = b.listed(model, faster)
+	}
+	if price = cmp.Or(tier, price); price != nil {
+		x.cost.Add(price.cost(&x.Usage))
+		x.listed = x.unpriced
+	}
+	if tier != nil { // else a part of the cost is missing
+		x.unpriced = 0
+	}
+}
+
+// faster is behind the name of a model that has another price at a faster tier.
+const faster = "+fast"
+
+// listed returns the list price of a model at a tier, nil if there is none.
+func (b *usageBuild) listed(model, tier string) *Price {
+	price, known := b.listPrices[model+tier]
 	if !known {
-		if p, ok := listPrice(model); ok {
+		if p, ok := listPrice(model, tier); ok {
 			price = &p
 		}
-		b.listPrices[strings.Clone(model)] = price
+		b.listPrices[model+tier] = price
 	}
-	if price != nil {
-		x.cost.Add(price.cost(&x.Usage))
-		x.listed, x.unpriced = x.unpriced, 0
-	}
+	return price
 }
 
 // count adds a use of a session that counts for owner.
@@ -295,7 +315,11 @@ func (b *usageBuild) add(i int, u *use) {
 	g.cost.AddSum(u.cost)
 	g.unpriced += u.unpriced
 	if u.unpriced > 0 {
-		if model := b.model.At(i); !b.without[model] {
+		model := b.model.At(i)
+		if u.Faster && b.listed(model, "") != nil {
+			model += " at a faster tier"
+		}
+		if !b.without[model] {
 			b.without[strings.Clone(model)] = true
 		}
 	}
@@ -474,10 +498,10 @@ var (
 	})
 )
 
-// listPrice returns the list price of a model, which may be named with its provider or its
+// listPrice returns the list price of a model at a tier. The model may be named with its provider or its
 // date.
-func listPrice(model string) (Price, bool) {
-	price, ok := listPrices()[afterModel().ReplaceAllString(beforeModel().ReplaceAllString(model, ""), "")]
+func listPrice(model, tier string) (Price, bool) {
+	price, ok := listPrices()[afterModel().ReplaceAllString(beforeModel().ReplaceAllString(model, ""), "")+tier]
 	return price, ok
 }
 

@@ -274,9 +274,7 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 			if f == nil || e.Repeats {
 				return
 			}
-			if f.HasUsage {
-				rec.AddUsage(facts.Use(session.UsageFact{Usage: f.Usage}, f.UsageOf))
-			}
+			rec.AddUsage(facts.UseAll(session.UsageFact{Usage: f.Usage}, f))
 			if tool := tools[e.ToolCallID]; f.IsResult && e.Tool == "" && tool != "" {
 				delete(tools, e.ToolCallID)
 				rec.AddTool(tool)
