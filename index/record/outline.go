@@ -449,3 +449,34 @@ func (w *Walk) next() {
 		w.entry.Context = w.contexts.At(w.at)
 	}
 }
+
+// IDs returns the ids of all entries.
+func (o *Outline) IDs() []string {
+	ids := make([]string, 0, o.nodes.count)
+	w := o.Walk()
+	if w.count > 0 {
+		w.enter(0, 0)
+	}
+	for more := w.count > 0; more && !w.rows.Failed(); more = w.forward() {
+		ids = append(ids, w.entry.ID)
+	}
+	return ids
+}
+
+// MayHaveOther reports whether an entry may have another id that begins with the first n bytes of
+// this one. It decodes nothing, and errs on that side.
+func (o *Outline) MayHaveOther(id string, n int) bool {
+	for _, g := range o.nodes.parts {
+		for rows := g.rows; ; {
+			at := strings.Index(rows, id[:n])
+			if at < 0 {
+				break
+			}
+			if at == 0 || int(rows[at-1]) != len(id) || !strings.HasPrefix(rows[at:], id) { // a string follows its length
+				return true
+			}
+			rows = rows[at+len(id):]
+		}
+	}
+	return false
+}

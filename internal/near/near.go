@@ -124,3 +124,22 @@ func IsID(id, typed string) bool {
 	from := len(id) - len(typed)
 	return HasPrefixFold(id, typed) || len(typed) >= ShortID && from >= 0 && strings.EqualFold(id[from:], typed)
 }
+
+// SharedStart returns the length of the longest common prefix of s and another string of a
+// sorted list.
+func SharedStart(sorted []string, s string) (n int) {
+	at, found := slices.BinarySearch(sorted, s)
+	others := []int{at - 1, at}
+	for ; found && others[1] < len(sorted) && sorted[others[1]] == s; others[1]++ { // it may be there twice
+	}
+	for _, i := range others {
+		if i >= 0 && i < len(sorted) {
+			k := 0
+			for k < len(s) && k < len(sorted[i]) && s[k] == sorted[i][k] {
+				k++
+			}
+			n = max(n, k)
+		}
+	}
+	return n
+}

@@ -11,10 +11,11 @@ import (
 // Chains says which files are parts of one session, and where the history of a file begins in
 // another one. Only files with a Part or a Base, and those that they name, are in it.
 type Chains struct {
-	files map[string]*chained // by path
-	parts map[part][]*chained // in order of their paths: there may be copies of a file
-	heads map[part]part       // by agent and id of a session that has several parts: the one that goes on
-	cuts  map[part]int64      // the ordinal from which on a part is abandoned
+	files    map[string]*chained // by path
+	parts    map[part][]*chained // in order of their paths: there may be copies of a file
+	sessions map[part][]*chained // one file of each part, by agent and id
+	heads    map[part]part       // by agent and id of a session that has several parts: the one that goes on
+	cuts     map[part]int64      // the ordinal from which on a part is abandoned
 }
 
 type part struct{ agent, id, part string }
@@ -45,7 +46,7 @@ func NewChains(list iter.Seq2[int, *Summary]) *Chains {
 	if len(wanted) == 0 {
 		return c
 	}
-	sessions := make(map[part][]*chained) // one file of each part
+	c.sessions = make(map[part][]*chained)
 	for _, s := range list {
 		id := part{s.Agent, s.ID, ""}
 		if s.ID == "" || !wanted[id] {
@@ -55,11 +56,11 @@ func NewChains(list iter.Seq2[int, *Summary]) *Chains {
 		f := &chained{s.Path, &h}
 		c.files[s.Path] = f
 		if len(c.parts[f.part()]) == 0 {
-			sessions[id] = append(sessions[id], f)
+			c.sessions[id] = append(c.sessions[id], f)
 		}
 		c.parts[f.part()] = append(c.parts[f.part()], f)
 	}
-	for id, parts := range sessions {
+	for id, parts := range c.sessions {
 		if len(parts) > 1 {
 			c.addSession(id, parts)
 		}
@@ -166,6 +167,31 @@ func (s *Summary) add(earlier *Summary) {
 			}
 		}
 	}
+}
+
+// Session returns the paths of the files that may have entries of the conversation of a file: the
+// files of its session and those in which they begin.
+func (c *Chains) Session(path string) []string {
+	list, seen := []string{path}, map[part]bool{}
+	f := c.files[path]
+	if f == nil {
+		return list
+	}
+	for left := []*chained{f}; len(left) > 0; left = left[1:] {
+		if seen[left[0].session()] {
+			continue
+		}
+		seen[left[0].session()] = true
+		for _, of := range c.sessions[left[0].session()] {
+			if list = append(list, of.path); of.Base.Session != "" {
+				if base := c.baseOf(of); base != nil {
+					left = append(left, base)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Base returns the path of the file in which the history of a file begins; "" if it begins in

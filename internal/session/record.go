@@ -129,7 +129,7 @@ func (s *Summary) Title() string { return cmp.Or(s.Name, s.Subject, s.FirstPromp
 
 // EntryPlace says where an entry of the session is.
 func (s *Summary) EntryPlace(id string) EntryPlace {
-	return EntryPlace{SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, Agent: ShortAgent(s.Agent), Kept: s.Kept, Host: HostOf(s.Path), CWD: s.CWD, EntryID: id}
+	return EntryPlace{SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, Agent: ShortAgent(s.Agent), Kept: s.Kept, Host: HostOf(s.Path), CWD: s.CWD, EntryName: EntryName{EntryID: id}}
 }
 
 // IsSession reports whether the file is a session: it has a header, or messages. Others are

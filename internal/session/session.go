@@ -112,8 +112,17 @@ type EntryPlace struct {
 	Host        string `json:"host,omitempty" wire:"host"` // that has it, if not this one
 	ShortID     string `json:"-" wire:"name"`              // as commands accept it, if another machine has the session
 	CWD         string `json:"cwd,omitempty"`
-	EntryID     string `json:"entryId,omitempty"`
+	EntryName
 }
+
+// EntryName is the name of an entry in its session, as answers in JSON have it.
+type EntryName struct {
+	EntryID      string `json:"entryId,omitempty"`
+	ShortEntryID string `json:"shortEntryId,omitempty"` // as of entry.Naming, if that is shorter
+}
+
+// Entry returns the id of the entry as it is shown and typed.
+func (n EntryName) Entry() string { return cmp.Or(n.ShortEntryID, n.EntryID) }
 
 // At says where a part is in its session file, as answers in JSON do.
 type At struct {

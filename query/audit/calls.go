@@ -37,6 +37,7 @@ type CallRow struct {
 
 	Status        string      `json:"status"` // ok, error, rejected, no match, none (no result), or missing (no call)
 	ResultEntryID string      `json:"resultEntryId,omitempty"`
+	ShortResultID string      `json:"shortResultEntryId,omitempty"` // as ShortEntryID
 	ResultOffset  *int64      `json:"resultOffset,omitempty"`
 	ExitCode      *int32      `json:"exitCode,omitempty" wire:"signed"`
 	Duration      *int32      `json:"durationMs,omitempty" wire:"signed"`
@@ -270,8 +271,11 @@ func (r *callRun) row(ctx context.Context, req *Request, number int) (*CallRow, 
 		row.Matches = r.matches(number)
 	}
 	row.EntryID = entryID(r.outline, c.Offset)
+	r.x.names.Name(r.Path, &row.EntryName)
 	if c.HasResult {
-		row.ResultEntryID = entryID(r.outline, c.Result)
+		result := session.EntryName{EntryID: entryID(r.outline, c.Result)}
+		r.x.names.Name(r.Path, &result)
+		row.ResultEntryID, row.ShortResultID = result.EntryID, result.ShortEntryID
 	}
 	if req.Results && c.HasResult {
 		row.Result = r.result(c)

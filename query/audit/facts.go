@@ -25,6 +25,7 @@ import (
 type auditor struct {
 	ctx      context.Context
 	r        *index.Reader
+	names    *entry.Naming
 	req      *Request
 	facts    *record.FactSet
 	files    []file   // the oldest header first
@@ -68,7 +69,7 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 	if err != nil {
 		return nil, err
 	}
-	x := &auditor{ctx: ctx, r: r, req: req, rules: rules, facts: facts, filter: req.Spec.Compile()}
+	x := &auditor{ctx: ctx, r: r, names: entry.NewNaming(r), req: req, rules: rules, facts: facts, filter: req.Spec.Compile()}
 	if name := x.filter.Branch(); name != "" {
 		x.branch = &branchTest{r: r, name: name}
 	}

@@ -143,6 +143,7 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 	row := TouchRow{
 		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, EntryPlace: f.EntryPlace(entryID(c.outline, offset)), Offset: offset, Title: c.x.req.maskIfAsked(f.Title()),
 	}
+	c.x.names.Name(f.Path, &row.EntryName)
 	row.SessionName = c.x.req.maskIfAsked(f.Name)
 	return row
 }

@@ -105,9 +105,9 @@ type Origin struct {
 
 // Said is the beginning of a text in a session.
 type Said struct {
-	EntryID string `json:"entryId,omitempty"`
-	Line    int    `json:"line"`
-	Text    string `json:"text" wire:"lines"`
+	session.EntryName
+	Line int    `json:"line"`
+	Text string `json:"text" wire:"lines"`
 }
 
 func (s *Said) String() string {
@@ -165,7 +165,7 @@ func (x *attribution) answer(resp *Response) error {
 		}
 	}
 	origins := make(map[*origin]*Origin)
-	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
+	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter), names: entry.NewNaming(x.reader)}
 	defer e.entries.Use(nil)
 	for i := from - 1; i < to; i++ {
 		at := &x.found[i]
@@ -265,6 +265,7 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 	o.SessionName = hit.Name
 	var err error
 	o.Prompt, o.Reply, err = e.explain(s, &by.node)
+	e.names.NameAll(o, "")
 	return o, err
 }
 

@@ -79,7 +79,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	if err := x.open(); err != nil {
 		return nil, err
 	}
-	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter)}
+	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter), names: entry.NewNaming(x.reader)}
 	defer e.entries.Use(nil)
 	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
 	add := func(i int, how string, share float64, by *origin, unread bool) (err error) {

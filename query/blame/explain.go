@@ -19,6 +19,7 @@ type explainer struct {
 	record  *session.Record
 	tree    *session.Tree
 	entries *entry.Reader
+	names   *entry.Naming
 }
 
 func (e *explainer) open(s *session.Summary) error {
@@ -91,7 +92,7 @@ func (e *explainer) quote(at int, kind session.Kind) (said *Said, err error) {
 			if e.redact {
 				text = redact.Bytes(text)
 			}
-			said = &Said{EntryID: n.ID, Line: n.Line, Text: session.Beginning(string(text), mostText)}
+			said = &Said{EntryName: session.EntryName{EntryID: n.ID}, Line: n.Line, Text: session.Beginning(string(text), mostText)}
 		}
 	})
 	if errors.Is(err, entry.ErrChanged) { // the line is known all the same

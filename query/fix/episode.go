@@ -197,7 +197,7 @@ func (t *trail) session(e *episode) *Session {
 	for _, c := range e.made {
 		f := &e.facts[c.call]
 		x.Calls = append(x.Calls, Call{
-			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.isRepeated(c.call), Line: c.place.Line, Offset: c.place.Offset,
+			EntryName: c.place.EntryName, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.isRepeated(c.call), Line: c.place.Line, Offset: c.place.Offset,
 		})
 	}
 	return x

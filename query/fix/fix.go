@@ -111,7 +111,7 @@ type Session struct {
 
 // Place is the text of an entry.
 type Place struct {
-	EntryID   string       `json:"entryId,omitempty"`
+	session.EntryName
 	Kind      session.Kind `json:"kind"`
 	Tool      string       `json:"tool,omitempty"`
 	Timestamp session.Time `json:"timestamp,omitzero"`
@@ -124,7 +124,7 @@ type Place struct {
 
 // Call is a tool call or a shell command.
 type Call struct {
-	EntryID   string       `json:"entryId,omitempty"`
+	session.EntryName
 	Tool      string       `json:"tool"`
 	Timestamp session.Time `json:"timestamp,omitzero"`
 	Text      string       `json:"text" wire:"lines"` // the first line of its command, its path, or its arguments
@@ -196,6 +196,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		}
 	}
 	resp.List(req.Limit)
+	entry.NewNaming(r).NameAll(resp, "")
 	if f.lost > 0 {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
 	}

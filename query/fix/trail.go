@@ -194,7 +194,7 @@ func ErrorLine(output []byte) string {
 func (b *branch) place(node int) Place {
 	n := &b.record.Nodes[node]
 	return Place{
-		EntryID: n.ID, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Length: n.Length, Branch: entry.BranchOf(b.tree, node),
+		EntryName: session.EntryName{EntryID: n.ID}, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Length: n.Length, Branch: entry.BranchOf(b.tree, node),
 	}
 }
 

@@ -157,6 +157,9 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 		return nil, err
 	}
 	g := &run{reader: in.Reader, adapter: in.Adapter, src: in.Source, req: &req, Pattern: p, limits: defaultLimits}
+	if in.Reader != nil {
+		g.names = entry.NewNaming(in.Reader)
+	}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
@@ -193,6 +196,7 @@ type run struct {
 
 	searches func() (map[segment.ID]bool, error) // those that are indexed
 	leftOut  atomic.Int64                        // matching lines
+	names    *entry.Naming                       // nil without a reader
 
 	lookups      []segmentLookup
 	indexUseless atomic.Bool // a segment ruled nothing out

@@ -115,6 +115,10 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 	}
 	var list []*Match
 	sum, err := Run(context.Background(), Input{reader, s.agents, stories.Disk{}, files}, req, func(m *Match) error {
+		if m.ShortEntryID != "" && !strings.HasPrefix(m.EntryID, m.ShortEntryID) || m.ShortEntryID != "" && !indexed {
+			s.t.Errorf("%s is short for %s", m.ShortEntryID, m.EntryID)
+		}
+		m.ShortEntryID = "" // only an index has it
 		list = append(list, m)
 		return nil
 	})

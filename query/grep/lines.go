@@ -248,17 +248,17 @@ func linesOf(text []byte, n *numbers, blocks []block, before, after int) []Line 
 
 // Location says in JSON where a match is, with the names that hits have.
 type Location struct {
-	SessionPath string       `json:"sessionPath" wire:"session"`
-	SessionID   string       `json:"sessionId,omitempty"`
-	Agent       string       `json:"agent,omitempty"`            // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`             // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty" wire:"host"` // that has it, if not this one
-	ShortID     string       `json:"-" wire:"name"`              // as of SessionFacts, if another machine has it
-	CWD         string       `json:"cwd,omitempty"`
-	EntryID     string       `json:"entryId,omitempty"`
-	Kind        session.Kind `json:"kind"`
-	Role        string       `json:"role,omitempty"`
-	Timestamp   session.Time `json:"timestamp,omitzero"`
+	SessionPath string `json:"sessionPath" wire:"session"`
+	SessionID   string `json:"sessionId,omitempty"`
+	Agent       string `json:"agent,omitempty"`            // as of session.ShortAgent
+	Kept        bool   `json:"kept,omitempty"`             // its file is gone, and this is a copy
+	Host        string `json:"host,omitempty" wire:"host"` // that has it, if not this one
+	ShortID     string `json:"-" wire:"name"`              // as of SessionFacts, if another machine has it
+	CWD         string `json:"cwd,omitempty"`
+	session.EntryName
+	Kind      session.Kind `json:"kind"`
+	Role      string       `json:"role,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
 	session.At
 	session.Origin
 

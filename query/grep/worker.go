@@ -338,6 +338,9 @@ func (w *worker) send(m *Match) error {
 	if w.req.Redact {
 		redact.Strings(m)
 	}
+	if w.names != nil {
+		w.names.Name(m.SessionPath, &m.EntryName)
+	}
 	w.sent++
 	return w.queue.put(w.task, m)
 }

@@ -153,7 +153,7 @@ func changedPaths(c *session.CallFact) (list []string) {
 }
 
 func passOf(f *Fact) *Pass {
-	return &Pass{EntryID: f.EntryID, Line: f.Line, Offset: f.Offset, Text: f.Text}
+	return &Pass{EntryName: f.EntryName, Line: f.Line, Offset: f.Offset, Text: f.Text}
 }
 
 // Learn returns the errors that came back in several of the sessions that pass, and were repaired in
@@ -170,6 +170,7 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if !req.Together {
 		l.learn()
 	}
+	entry.NewNaming(r).NameAll(l, "")
 	if req.Redact {
 		redact.Strings(l)
 	}

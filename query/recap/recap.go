@@ -78,15 +78,15 @@ var Kinds = []What{Changed, Failed, Commit, Pull, Aborted, Open, Closing}
 
 // Fact is a fact with its evidence.
 type Fact struct {
-	What        What         `json:"what"`
-	SessionPath string       `json:"sessionPath,omitempty" wire:"session"` // of the subagent or the copy that it is from
-	SessionID   string       `json:"sessionId,omitempty"`
-	ShortID     string       `json:"-" wire:"name"`
-	EntryID     string       `json:"entryId,omitempty"` // of several the last one
-	Timestamp   session.Time `json:"timestamp,omitzero"`
-	Line        int          `json:"line"`
-	Offset      int64        `json:"offset"`
-	Text        string       `json:"text"` // the path, the command, the subject, or what was said
+	What              What         `json:"what"`
+	SessionPath       string       `json:"sessionPath,omitempty" wire:"session"` // of the subagent or the copy that it is from
+	SessionID         string       `json:"sessionId,omitempty"`
+	ShortID           string       `json:"-" wire:"name"`
+	session.EntryName              // of several the last one
+	Timestamp         session.Time `json:"timestamp,omitzero"`
+	Line              int          `json:"line"`
+	Offset            int64        `json:"offset"`
+	Text              string       `json:"text"` // the path, the command, the subject, or what was said
 
 	Edits   int    `json:"edits,omitempty"` // of a file, as Writes and Deletes
 	Writes  int    `json:"writes,omitempty"`
@@ -99,7 +99,7 @@ type Fact struct {
 
 // Pass is the call that succeeded after a command had failed.
 type Pass struct {
-	EntryID string   `json:"entryId,omitempty"`
+	session.EntryName
 	Line    int      `json:"line"`
 	Offset  int64    `json:"offset"`
 	Text    string   `json:"text"`
@@ -112,7 +112,9 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	if err != nil {
 		return nil, err
 	}
-	return resp, resp.sum(ctx, r, req)
+	err = resp.sum(ctx, r, req)
+	entry.NewNaming(r).NameAll(resp, "")
+	return resp, err
 }
 
 // gather reads the sessions that pass, to tell of them or to learn from them. Sessions with nothing

@@ -35,8 +35,9 @@ type responder struct {
 	req    *Request
 	reader *index.Reader
 	found  *rank.Result
-	late   atomic.Bool           // the deadline has passed
-	brief  bool                  // hits have only what the index says
+	late   atomic.Bool // the deadline has passed
+	brief  bool        // hits have only what the index says
+	names  *entry.Naming
 	forks  func() map[string]int // how many sessions name a path as their parent
 }
 
@@ -53,7 +54,7 @@ func (s *responder) over() (bool, error) {
 
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
-	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int {
+	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, names: entry.NewNaming(in.Reader), forks: sync.OnceValue(func() map[string]int {
 		forks := make(map[string]int)
 		for _, other := range in.Reader.Beginnings() {
 			if other.ParentSession != "" {
@@ -332,6 +333,8 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		}
 		hit.Before, hit.After = around[0], around[1]
 	}
+	s.names.Know(h.Outline)
+	s.names.NameAll(hit, "")
 	if s.req.Redact {
 		hit.SessionName, hit.Label = redact.Text(hit.SessionName), redact.Text(hit.Label)
 	}
@@ -406,7 +409,7 @@ func StateOf(r *index.Reader) IndexState {
 
 // Neighbour is an entry before or after a hit, on the same branch.
 type Neighbour struct {
-	EntryID   string       `json:"entryId,omitempty"`
+	session.EntryName
 	Kind      session.Kind `json:"kind"`
 	Role      string       `json:"role,omitempty"`
 	Tool      string       `json:"tool,omitempty"`
@@ -463,7 +466,7 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 			return
 		}
 		*list = append(*list, Neighbour{
-			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: rec.TimeOf(node)},
+			EntryName: session.EntryName{EntryID: node.ID}, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: rec.TimeOf(node)},
 			Line: node.Line, Text: match.NewFragment(s.req.shown(best.Text, nil)).Text,
 		})
 	})
@@ -547,7 +550,7 @@ func (r *Request) text(s string) string {
 
 // Answered is the last reply of the turn that a hit in a prompt begins.
 type Answered struct {
-	EntryID   string         `json:"entryId,omitempty"`
+	session.EntryName
 	Timestamp session.Time   `json:"timestamp,omitzero"`
 	Line      int            `json:"line"`
 	Offset    int64          `json:"offset"`
@@ -561,7 +564,7 @@ func (s *responder) answered(w *rank.Worker, h *rank.Hit) (a *Answered) {
 		if len(chosen) == 0 {
 			text = beginning(text)
 		}
-		a = &Answered{EntryID: e.ID, Timestamp: session.Time{Time: h.Outline.Record.TimeOf(&e.Node)}, Line: e.Line, Offset: e.Offset, Fragment: match.NewFragment(text, chosen, spans)}
+		a = &Answered{EntryName: session.EntryName{EntryID: e.ID}, Timestamp: session.Time{Time: h.Outline.Record.TimeOf(&e.Node)}, Line: e.Line, Offset: e.Offset, Fragment: match.NewFragment(text, chosen, spans)}
 	})
 	return a
 }

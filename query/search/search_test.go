@@ -347,7 +347,7 @@ func TestSearchHit(t *testing.T) {
 	text := "The getUserName helper in src/auth/login.ts renews it."
 	want := Hit{
 		Type: "hit", Rank: 1, Tier: TierExact, Kind: session.KindReply, Role: "assistant",
-		EntryPlace: session.EntryPlace{SessionPath: l.Path("auth"), SessionID: "01a1f7de-1111-7222-8333-444455556666", Agent: "pi", CWD: "/home/u/app", EntryID: "e-code"},
+		EntryPlace: session.EntryPlace{SessionPath: l.Path("auth"), SessionID: "01a1f7de-1111-7222-8333-444455556666", Agent: "pi", CWD: "/home/u/app", EntryName: session.EntryName{EntryID: "e-code"}},
 		ParentID:   "e-ask", Timestamp: session.Time{Time: day}, At: session.At{Line: 3},
 		Origin: session.Origin{Provider: "acme", Model: "opus-9"}, Branch: "active", InContext: true, Label: "keeper",
 		Fragment: match.Fragment{Text: text, Spans: [][2]int{

@@ -318,13 +318,13 @@ func (l *lister) listed(i int) Session {
 // text.
 type Row struct {
 	search.SessionHit
-	Score      *float64 `json:"score,omitempty"`
-	Hits       *int     `json:"hits,omitempty"`
-	HitsAny    *int     `json:"hitsAny,omitempty"`
-	ParentPath string   `json:"parentPath,omitempty"`
-	Subagents  int      `json:"subagents,omitempty"`
-	Depth      int      `json:"depth,omitempty"`
-	Best       string   `json:"entryId,omitempty"` // of the best hit
+	Score             *float64 `json:"score,omitempty"`
+	Hits              *int     `json:"hits,omitempty"`
+	HitsAny           *int     `json:"hitsAny,omitempty"`
+	ParentPath        string   `json:"parentPath,omitempty"`
+	Subagents         int      `json:"subagents,omitempty"`
+	Depth             int      `json:"depth,omitempty"`
+	session.EntryName          // of the best hit
 }
 
 // Row returns the JSON form of a session.
@@ -333,7 +333,7 @@ func (s *Session) Row(searched bool) Row {
 	if searched {
 		r.Score, r.Hits, r.HitsAny = &s.Score, &s.Hits, &s.HitsAny
 		if s.Hit != nil {
-			r.Best = s.Hit.EntryID
+			r.EntryName = s.Hit.EntryName
 		}
 	}
 	return r

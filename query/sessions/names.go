@@ -22,6 +22,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
 	"pigrep/query/engine/literal"
 	"pigrep/query/engine/rank"
 )
@@ -412,13 +413,13 @@ func (n *Naming) uniquePart(id, low string) string {
 	for head < len(id) && !utf8.RuneStart(id[head]) {
 		head++
 	}
-	if sharedStart(ids.heads, low) < head {
+	if near.SharedStart(ids.heads, low) < head {
 		return id[:head]
 	}
-	from := len(id) - max(near.ShortID, sharedStart(ids.tails, reversed(low))+1)
+	from := len(id) - max(near.ShortID, near.SharedStart(ids.tails, reversed(low))+1)
 	for ; from > 0; from-- {
 		// A tail that begins with a dash would be a flag.
-		if utf8.RuneStart(id[from]) && id[from] != '-' && sharedStart(ids.heads, low[from:]) < len(id)-from {
+		if utf8.RuneStart(id[from]) && id[from] != '-' && near.SharedStart(ids.heads, low[from:]) < len(id)-from {
 			return id[from:]
 		}
 	}
@@ -486,36 +487,23 @@ func reversed(s string) string {
 	return string(b)
 }
 
-// sharedStart returns the length of the longest common prefix of s and another string of a
-// sorted list.
-func sharedStart(sorted []string, s string) (n int) {
-	at, found := slices.BinarySearch(sorted, s)
-	others := []int{at - 1, at}
-	if found {
-		others[1]++
-	}
-	for _, i := range others {
-		if i >= 0 && i < len(sorted) {
-			k := 0
-			for k < len(s) && k < len(sorted[i]) && s[k] == sorted[i][k] {
-				k++
-			}
-			n = max(n, k)
-		}
-	}
-	return n
-}
-
 // FindEntry returns the index of the entry of a session with this id, or of the only one
-// whose id begins with it or, if there is none, ends with it. @ and a number is the entry
+// whose id begins with it or, if there is none, ends with it; what entry.Naming returns is such a
+// beginning. @ and a number is the entry
 // at that offset; a number alone is too, if the entry has no id and no other id begins with
 // it.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
+	typed := func(id string) string { // as one of several
+		if i := t.Find(id); rec.Inherited > 0 && t.Find(session.AgainID(id, 2)) >= 0 {
+			return EntryName("", rec.Nodes[i].Offset)
+		}
+		return entry.ShortIDs(rec)(id)
+	}
 	if i := t.Find(name); i >= 0 {
 		// An offset is one of the session's own file, which hits name like that.
 		if again := session.AgainID(name, 2); rec.Inherited > 0 && t.Find(again) >= 0 && name[0] != '@' {
-			return -1, &AmbiguousError{What: "entry", Name: name, Entries: []string{name, again}}
+			return -1, &AmbiguousError{What: "entry", Name: name, Entries: []string{typed(name), typed(again)}}
 		}
 		return i, nil
 	}
@@ -532,12 +520,22 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 			ids = append(ids, rec.Nodes[i].ID)
 		}
 	}
-	named := func(is func(id, name string) bool) []string {
-		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !is(id, name) })
+	base, again := entry.CutAgain(name)
+	var found []string
+	for _, is := range []func(id, name string) bool{strings.HasPrefix, near.HasPrefixFold, near.IsID} {
+		found = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+			whole, number := entry.CutAgain(id)
+			return name == "" || !is(id, name) && (again == "" || number != again || !is(whole, base))
+		})
+		if len(found) > 0 {
+			break
+		}
 	}
-	found := named(near.HasPrefixFold)
-	if len(found) == 0 {
-		found = named(near.IsID)
+	if len(found) > 1 && rec.Inherited == 0 && again == "" {
+		found = slices.DeleteFunc(found, func(id string) bool {
+			whole, number := entry.CutAgain(id)
+			return number != "" && t.Find(whole) >= 0
+		})
 	}
 	switch len(found) {
 	case 1:
@@ -546,7 +544,7 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 		if i := t.Find("@" + name); i >= 0 {
 			return i, nil
 		}
-		return -1, &NotFoundError{What: "entry", Name: name, Nearest: near.Nearest(ids, name)}
+		return -1, &NotFoundError{What: "entry", Name: name, Nearest: lists.Map(near.Nearest(ids, name), typed)}
 	}
-	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
+	return -1, &AmbiguousError{What: "entry", Name: name, Entries: lists.Map(found, typed)}
 }

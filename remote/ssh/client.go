@@ -655,10 +655,10 @@ type ResumeRequest struct {
 
 // ResumeAnswer is the command that resumes a session on its host.
 type ResumeAnswer struct {
-	Session   search.SessionHit
-	Version   int
-	Entries   int
-	EntryID   string
+	Session search.SessionHit
+	Version int
+	Entries int
+	session.EntryName
 	Branch    string
 	InContext *bool
 	Dir       string   `wire:"exact"`

@@ -338,6 +338,6 @@ func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeA
 			return nil, problem.Usagef("--reveal lets the host send it", "the command that resumes the session seems to contain a secret")
 		}
 	}
-	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryID: r.EntryID, Branch: r.Branch, InContext: r.InContext,
+	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryName: r.EntryName, Branch: r.Branch, InContext: r.InContext,
 		Dir: r.Dir, Argv: r.Argv, Fork: r.Fork, Warnings: r.Warnings}, nil
 }

@@ -179,7 +179,7 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 		return o.resume(p.App, own, out)
 	}
 	x := found[0]
-	r := &show.Resume{EntryID: x.EntryID, Branch: x.Branch, InContext: x.InContext, Fork: x.Fork, Warnings: x.Warnings, Argv: on[0].Interactive(x.Dir, x.Argv)}
+	r := &show.Resume{EntryName: x.EntryName, Branch: x.Branch, InContext: x.InContext, Fork: x.Fork, Warnings: x.Warnings, Argv: on[0].Interactive(x.Dir, x.Argv)}
 	r.Session = show.SessionFacts{SessionHit: x.Session, Version: x.Version, Entries: x.Entries}
 	if r.Argv == nil {
 		return problem.Usagef("there: "+shellcmd.Line(x.Dir, x.Argv), "%s is reached by a command, which may have no terminal", on[0].Name)

@@ -70,7 +70,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	x.Know(&q.Out.Layout)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
-		answer.EntryID = t.Record.Nodes[t.Entry].ID
+		answer.EntryName = t.Named(t.Entry)
 	}
 	o.Mask(answer)
 	if err := pager.Show(a, &o.Options, q.Out, func() error { return q.Out.Print(answer) }); err != nil {

@@ -65,7 +65,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
 		row := listedSession{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
 		if x.Hit != nil {
-			row.Entry = x.Hit.EntryID
+			row.Entry = x.Hit.Entry()
 		}
 		return row
 	})
@@ -143,14 +143,14 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 
 func (q *question) fix(x *fix.Session) fixRow {
 	row := fixRow{
-		place: q.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, q.Several, x.Kept), CWD: x.CWD,
+		place: q.place(x.SessionID, x.SessionPath, x.Error.Entry()), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, q.Several, x.Kept), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
 	row.Calls = lists.Map(x.Calls, func(c fix.Call) fixCall {
-		return fixCall{c.EntryID, c.Tool, beginning(c.Text, 200), c.Status == "error"}
+		return fixCall{c.Entry(), c.Tool, beginning(c.Text, 200), c.Status == "error"}
 	})
 	if x.Reply != nil {
-		row.Reply = &fixReply{x.Reply.EntryID, beginning(x.Reply.Text, 300)}
+		row.Reply = &fixReply{x.Reply.Entry(), beginning(x.Reply.Text, 300)}
 	}
 	return row
 }
@@ -278,7 +278,7 @@ func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPa
 
 func (q *question) call(r *audit.CallRow) callRow {
 	row := callRow{
-		place: q.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
+		place: q.place(r.SessionID, r.SessionPath, r.Entry()), Result: cmp.Or(r.ShortResultID, r.ResultEntryID), Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
 		Rules: r.Rules, Text: beginning(r.Arguments, 200),
 	}
 	if r.ExitCode != nil {
@@ -403,8 +403,8 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 			if f.SessionPath != "" {
 				id, path = f.SessionID, f.SessionPath
 			}
-			text := printer.FactText(f, x.CWD, func(p *recap.Pass) string { return sessions.EntryName(p.EntryID, p.Offset) })
-			p.rows = append(p.rows, recapLine{q.place(id, path, sessions.EntryName(f.EntryID, f.Offset)), string(f.What), beginning(text, longestRecap)})
+			text := printer.FactText(f, x.CWD, func(p *recap.Pass) string { return sessions.EntryName(p.Entry(), p.Offset) })
+			p.rows = append(p.rows, recapLine{q.place(id, path, sessions.EntryName(f.Entry(), f.Offset)), string(f.What), beginning(text, longestRecap)})
 		}
 	}
 	p.rows = p.rows[min(q.at.At, len(p.rows)):]
@@ -462,7 +462,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 	p.rows = rowsFrom(q, blocks, func(b *blame.Block) blameRow {
 		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match, Why: b.Why}
 		if b.Origin != nil {
-			row.place = q.place(b.SessionID, b.SessionPath, sessions.EntryName(b.EntryID, b.Offset))
+			row.place = q.place(b.SessionID, b.SessionPath, sessions.EntryName(b.Entry(), b.Offset))
 			row.Agent, row.Time, row.Prompt, row.Reply = human.Joined(" ", b.Host, b.Agent), minute(b.Timestamp), beginning(b.Prompt.String(), 200), beginning(b.Reply.String(), 300)
 		}
 		return row
@@ -605,7 +605,7 @@ func (g *grepRows) match(m *grep.Match) error {
 		g.last = m.SessionPath
 		g.files++
 	}
-	in := &grepEntry{place: g.q.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
+	in := &grepEntry{place: g.q.place(m.SessionID, m.SessionPath, m.Entry()), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
 	for i := range m.Lines {
 		if g.seen++; g.seen > g.q.at.At && len(g.rows) <= g.q.limit {
 			l, mark := &m.Lines[i], "-"

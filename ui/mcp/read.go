@@ -133,6 +133,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		return nil, err
 	}
 	c.Join(x.Source, files)
+	c.Short = entry.NewNaming(x.Reader).Of(sum.Path)
 	rec = c.Record
 	c.Redact = !s.Reveal
 	lineage := sessions.NewLineage(x.Reader)
@@ -191,11 +192,12 @@ func nameError(x *Index, err error) error {
 	}
 	const most = 8
 	var names []string
+	short := entry.NewNaming(x.Reader).Short
 	for _, s := range e.Sessions {
 		names = append(names, x.Named(s.ID, s.Path))
 	}
 	for _, p := range e.Locations {
-		names = append(names, x.place(p.Session.ID, p.Session.Path, p.EntryID).String())
+		names = append(names, x.place(p.Session.ID, p.Session.Path, short(p.Session.Path, p.EntryID)).String())
 	}
 	names = append(names, e.Entries...)
 	if len(names) > most {
@@ -472,7 +474,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset int) entryRow {
 	whole := e.Row(e.Index == w.focus)
 	diffs := w.diffs(e)
 	row := entryRow{
-		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Rejected: whole.Rejected, Named: whole.Focus,
+		Entry: cmp.Or(whole.Short, whole.EntryID), Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Rejected: whole.Rejected, Named: whole.Focus,
 		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, index: e.Index, message: e.Message,
 	}
 	if len(whole.Parts)+len(whole.Images) == 0 {

@@ -211,11 +211,11 @@ func (x *Index) hit(h *search.Hit) hitRow {
 	other := *h
 	other.Missing = nil
 	row := hitRow{
-		place: x.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, x.Several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
+		place: x.place(h.SessionID, h.SessionPath, h.Entry()), Agent: human.Badge(h.Host, h.Agent, x.Several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
 		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))),
 	}
 	if a := h.Answered; a != nil {
-		row.Answered = strings.TrimSpace(sessions.EntryName(a.EntryID, a.Offset) + " " + visible(around(a.Fragment.Text, a.Fragment.Spans, longestFragment)))
+		row.Answered = strings.TrimSpace(sessions.EntryName(a.Entry(), a.Offset) + " " + visible(around(a.Fragment.Text, a.Fragment.Spans, longestFragment)))
 	}
 	beside := func(n search.Neighbour) string { return fmt.Sprintf("%s %s", n.Kind, visible(n.Text)) }
 	row.Before, row.After = lists.Map(h.Before, beside), lists.Map(h.After, beside)

@@ -50,7 +50,7 @@ func (b *Blame) Sheet(layout Layout) table {
 	return &sheet[row]{rows: listed(b.Response.Blocks), columns: []sheetColumn[row]{
 		recordColumn("lines", func(r *row) string { return lineRange(r.From, r.To) }),
 		recordColumn("match", func(r *row) string { return r.Match }),
-		recordColumn("place", of(func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) })),
+		recordColumn("place", of(func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset) })),
 		recordColumn("timestamp (UTC)", of(func(r *row) string { return stampUTC(r.Timestamp.Time) })),
 		recordColumn("agent", of(func(r *row) string { return r.Agent })),
 		recordColumn("prompt", of(func(r *row) string { return r.Prompt.String() })),
@@ -82,7 +82,7 @@ func (b *Blame) Plain(p *Text) {
 		}
 		text := noSession(r)
 		if r.Origin != nil {
-			text = human.Joined(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), human.Joined(" ", r.Host, r.Agent), stampUTC(r.Timestamp.Time), r.Prompt.String())
+			text = human.Joined(" · ", p.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset), matchText(r), human.Joined(" ", r.Host, r.Agent), stampUTC(r.Timestamp.Time), r.Prompt.String())
 		}
 		p.Print(terminal.Clean(fmt.Sprintf("%s:%d:1:%s", b.Name, r.From, text)), "\n")
 	}
@@ -176,7 +176,7 @@ func onHost(host string) string {
 }
 
 func (t *Text) originPlace(o *blame.Origin) string {
-	return t.place(o.SessionID, o.SessionPath, o.EntryID, o.Offset)
+	return t.place(o.SessionID, o.SessionPath, o.Entry(), o.Offset)
 }
 
 func (t *Text) block(x *blame.Block, shown map[string]int) {
@@ -273,7 +273,7 @@ func (c *Commits) Sheet(layout Layout) table {
 	return &sheet[row]{rows: listed(c.Response.Rows), columns: []sheetColumn[row]{
 		recordColumn("commit", commitName),
 		recordColumn("match", func(r *row) string { return r.Match }),
-		recordColumn("place", of(func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) })),
+		recordColumn("place", of(func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset) })),
 		recordColumn("subject", func(r *row) string { return r.Subject }),
 		recordColumn("committed (UTC)", func(r *row) string { return stampUTC(r.Committed.Time) }),
 		recordColumn("agent", of(func(r *row) string { return r.Agent })),
@@ -309,7 +309,7 @@ func (c *Commits) Text(t *Text) {
 		t.fit(name, rest)
 		how := human.When(x.Match == blame.ByText, fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share))
 		cost := human.When(x.Cost > 0, human.DollarsUpTo(x.Cost).Text(x.Cost))
-		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
+		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.Entry(), x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.printSaid(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {

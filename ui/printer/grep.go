@@ -78,7 +78,7 @@ func (g *Grep) rows(visit func(*grepLine) error) error {
 func (g *Grep) Sheet(layout Layout) table {
 	type row = grepLine
 	return &sheet[row]{rows: g.rows, columns: []sheetColumn[row]{
-		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
+		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset) }),
 		fieldColumn("kind", func(r *row) string { return string(r.Kind) }),
 		fieldColumn("number", func(r *row) string { return strconv.Itoa(r.number) }),
 		fieldColumn("text", func(r *row) string { return r.text }),
@@ -185,7 +185,7 @@ func (g *grepText) head(m *grep.Match, number int, match bool) {
 		g.Print(human.When(g.started, "\n"))
 		g.Print(g.Links.File(g.heading(m), m.SessionPath), "\n")
 	}
-	g.Print(g.Style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.Dim(":"), g.Style(KindStyles[m.Kind], string(m.Kind)), sep)
+	g.Print(g.Style(grepEntryStyle, sessions.EntryName(m.Entry(), m.Offset)), g.Dim(":"), g.Style(KindStyles[m.Kind], string(m.Kind)), sep)
 	if g.Numbers || !g.plain {
 		g.Print(g.Style(grepNumberStyle, strconv.Itoa(number)), sep)
 	}

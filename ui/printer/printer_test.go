@@ -72,7 +72,7 @@ func answer() *Search {
 		Hits: []search.Hit{
 			{
 				Type: "hit", Rank: 1, Score: 12.5, Tier: search.TierExact, Kind: session.KindPrompt, Role: "user",
-				EntryPlace: session.EntryPlace{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect", CWD: "/home/u/src/app", EntryID: "1a2b3c4d"},
+				EntryPlace: session.EntryPlace{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect", CWD: "/home/u/src/app", EntryName: session.EntryName{EntryID: "1a2b3c4d"}},
 				Timestamp:  at(3 * day), At: session.At{Line: 4, Offset: 1234, Length: 567},
 				Branch: "active", InContext: true,
 				Fragment: fragment("Fix the timeout of the login redirect", "timeout"),
@@ -81,17 +81,17 @@ func answer() *Search {
 			{
 				Type: "hit", Rank: 2, Score: 9.25, Tier: search.TierParts, Lacks: search.Lacks{Missing: []string{"redirect"}, Elsewhere: []string{"redirect"}},
 				Kind: session.KindResult, Role: "toolResult", Origin: session.Origin{Tool: "bash", IsError: true},
-				EntryPlace: session.EntryPlace{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect", CWD: "/home/u/src/app", EntryID: "5e6f7a8b"},
+				EntryPlace: session.EntryPlace{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect", CWD: "/home/u/src/app", EntryName: session.EntryName{EntryID: "5e6f7a8b"}},
 				Timestamp:  at(3*day - time.Hour), At: session.At{Line: 9, Offset: 4321, Length: 999},
 				Branch: "abandoned",
 				Fragment: fragment("… --- FAIL: TestLogin (30.00s)\n\tlogin_test.go:52: get /login: context deadline exceeded: "+
 					"the connection timeout of 30s was reached while waiting for headers from 127.0.0.1:8443, after 3 tries with <html> & \"quotes\" …",
 					"connection timeout"),
-				Copies: []search.Copy{{SessionPath: "/home/u/.pi/agent/sessions/--p--/fork.jsonl", EntryID: "5e6f7a8b"}},
+				Copies: []search.Copy{{SessionPath: "/home/u/.pi/agent/sessions/--p--/fork.jsonl", EntryName: session.EntryName{EntryID: "5e6f7a8b"}}},
 			},
 			{
 				Type: "hit", Rank: 3, Score: 7, Tier: search.TierFuzzy, Kind: session.KindReply, Role: "assistant",
-				EntryPlace: session.EntryPlace{SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前", EntryID: "@123456"},
+				EntryPlace: session.EntryPlace{SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前", EntryName: session.EntryName{EntryID: "@123456"}},
 				Timestamp:  at(400 * day), At: session.At{Line: 2, Offset: 10, Length: 20}, Branch: "active", InContext: true,
 				Label: "あとで",
 				Fragment: fragment("接続がタイムアウトしました。サーバーの設定を確認してください。タイムアウトの値は三十秒です 👨‍👩‍👧 😀 "+
@@ -99,7 +99,7 @@ func answer() *Search {
 			},
 			{
 				Type: "hit", Rank: 4, Score: 6, Tier: search.TierExact, Kind: session.KindCall, Role: "assistant", Origin: session.Origin{Tool: "write"},
-				EntryPlace: session.EntryPlace{SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前", EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff"},
+				EntryPlace: session.EntryPlace{SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前", EntryName: session.EntryName{EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", ShortEntryID: "0198c0de"}},
 				Timestamp:  at(20 * time.Minute), At: session.At{Line: 3, Offset: 30, Length: 20},
 				Branch: "active",
 				Fragment: fragment("\x1b[31m\x1b]0;owned\x07"+strings.Repeat("x", 90)+"/timeout/"+strings.Repeat("y", 90)+
@@ -385,7 +385,7 @@ func TestMessageWidth(t *testing.T) {
 
 // Remarks about a hit are never cut: they continue on the next line.
 func TestNotesWrap(t *testing.T) {
-	h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s", EntryID: "5e6f7a8b"}, TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
+	h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s", EntryName: session.EntryName{EntryID: "5e6f7a8b"}}, TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
 		Kind: session.KindReply, Fragment: match.Fragment{Text: "a hit"}}
 	for _, text := range []string{"a hit", strings.Repeat("a hit of two lines ", 6)} {
 		h.Fragment.Text = text

@@ -49,7 +49,7 @@ func (r *recapRow) place(layout Layout) string {
 	if r.Fact.SessionPath != "" {
 		id, file = r.Fact.SessionID, r.Fact.SessionPath
 	}
-	return layout.place(id, file, r.EntryID, r.Offset)
+	return layout.place(id, file, r.Entry(), r.Offset)
 }
 
 func (a *Recap) Sheet(layout Layout) table {
@@ -67,7 +67,7 @@ func (a *Recap) Sheet(layout Layout) table {
 		recordColumn("text", func(r *row) string { return r.Text }),
 		recordColumn("details", func(r *row) string {
 			return factDetails(r.Fact, func(p *recap.Pass) string {
-				return layout.place(r.Session.SessionID, r.Session.SessionPath, p.EntryID, p.Offset)
+				return layout.place(r.Session.SessionID, r.Session.SessionPath, p.Entry(), p.Offset)
 			})
 		}),
 		recordColumn("timestamp (UTC)", func(r *row) string { return stampUTC(r.Timestamp.Time) }),
@@ -179,7 +179,7 @@ func (a *Recap) Text(t *Text) {
 	hints := []string{fmt.Sprintf("its facts: pigrep recap %s · its text: pigrep show %[1]s", id)}
 	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
 		f := &last.Facts[at]
-		hints = []string{"to read an entry: pigrep show " + onHost(last.Host) + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))}
+		hints = []string{"to read an entry: pigrep show " + onHost(last.Host) + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.Entry(), f.Offset))}
 		if hidden {
 			hints = append(hints, "all facts: pigrep recap --all "+id)
 		}
@@ -204,14 +204,16 @@ func (a *Recap) printFacts(t *Text, s *recap.Session, facts []*recap.Fact) (hidd
 			t.fact(label, fmt.Sprintf("%d more", len(facts)-i))
 			return true
 		}
-		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.EntryID, p.Offset) })
-		t.fact(label, shownEntry(f.EntryID, f.Offset)+"  "+text)
+		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.Entry(), p.Offset) })
+		t.fact(label, shownEntry(f.Entry(), f.Offset)+"  "+text)
 	}
 	return false
 }
 
 // shownEntry returns the name of an entry in a session, shortened as in lists of hits.
-func shownEntry(id string, offset int64) string { return entryID(sessions.EntryName(id, offset)) }
+func shownEntry(id string, offset int64) string {
+	return terminal.Clean(sessions.EntryName(id, offset))
+}
 
 // A Brief is what a session has of a kind of facts.
 type Brief struct {
@@ -311,7 +313,7 @@ func (a *Lessons) Sheet(layout Layout) table {
 		}
 	}
 	place := func(r *row, p *recap.Pass) string {
-		return layout.place(r.SessionID, r.SessionPath, p.EntryID, p.Offset)
+		return layout.place(r.SessionID, r.SessionPath, p.Entry(), p.Offset)
 	}
 	return &sheet[row]{rows: listed(rows), columns: []sheetColumn[row]{
 		recordColumn("place", func(r *row) string { return place(r, &r.Failed) }),
@@ -349,7 +351,7 @@ func repairText(l *recap.Lesson, code func(string) string) string {
 func evidence(l *recap.Lesson, layout Layout) (list []string) {
 	for i := range l.Evidence {
 		e := &l.Evidence[i]
-		list = append(list, terminal.Clean(layout.place(e.SessionID, e.SessionPath, e.Failed.EntryID, e.Failed.Offset)))
+		list = append(list, terminal.Clean(layout.place(e.SessionID, e.SessionPath, e.Failed.Entry(), e.Failed.Offset)))
 	}
 	return list
 }

@@ -13,7 +13,6 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
-	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 	"pigrep/ui/prose"
@@ -126,10 +125,10 @@ func (s *Search) Sheet(layout Layout) table {
 			return *r.around
 		}
 		h := r.Hit
-		return search.Neighbour{EntryID: h.EntryID, Kind: h.Kind, Timestamp: h.Timestamp, Line: h.Line, Text: h.Fragment.Text}
+		return search.Neighbour{EntryName: h.EntryName, Kind: h.Kind, Timestamp: h.Timestamp, Line: h.Line, Text: h.Fragment.Text}
 	}
 	sheet := &sheet[row]{rows: s.rows, columns: []sheetColumn[row]{
-		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, entry(r).EntryID, r.Offset) }),
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, entry(r).Entry(), r.Offset) }),
 		recordColumn("kind", func(r *row) string { return string(entry(r).Kind) }),
 		recordColumn("text", func(r *row) string { return entry(r).Text }),
 		recordColumn("timestamp (UTC)", func(r *row) string { return stampUTC(entry(r).Timestamp.Time) }),
@@ -185,7 +184,6 @@ func (s *Search) Plain(p *Text) {
 const (
 	narrow    = 60 // the width below which hits have no gutter
 	kindWidth = 8
-	maxID     = 13 // the longest entry id that is shown whole; of others the end is shown, which is unique in a session
 	maxWord   = 24 // the maximum width of a word in the last line of a search
 
 	compacted = "no longer in context (compacted)" // the remark on sessions; that on a hit is shorter
@@ -201,17 +199,10 @@ type hitText struct {
 
 // widen makes room for the id of a hit.
 func (t *hitText) widen(h *search.Hit) {
-	t.idWidth = max(t.idWidth, terminal.Width(entryID(h.EntryID)))
+	t.idWidth = max(t.idWidth, terminal.Width(terminal.Clean(h.Entry())))
 	if h.Answered != nil {
-		t.idWidth = max(t.idWidth, terminal.Width(entryID(h.Answered.EntryID)))
+		t.idWidth = max(t.idWidth, terminal.Width(terminal.Clean(h.Answered.Entry())))
 	}
-}
-
-func entryID(id string) string {
-	if runes := []rune(terminal.Clean(id)); len(runes) > maxID {
-		return string(runes[len(runes)-near.ShortID:])
-	}
-	return terminal.Clean(id)
 }
 
 func (t *hitText) gutter() int {
@@ -364,7 +355,7 @@ func (t *hitText) hit(h *search.Hit) {
 		notes = append(notes, day)
 	}
 	note := terminal.Clean(strings.ReplaceAll(human.Joined(" · ", notes...), compacted, "compacted"))
-	kind, id, indent := string(h.Kind), entryID(h.EntryID), strings.Repeat(" ", t.gutter())
+	kind, id, indent := string(h.Kind), terminal.Clean(h.Entry()), strings.Repeat(" ", t.gutter())
 	if t.Width < narrow {
 		t.Print("  ", t.Style(style, kind), " ", t.Dim(id), "\n", indent)
 	} else {
@@ -388,7 +379,7 @@ func (t *hitText) answered(a *search.Answered) {
 	const begins = "answered: "
 	indent := strings.Repeat(" ", t.gutter())
 	if t.Width >= narrow {
-		indent = strings.Repeat(" ", 2+kindWidth+1) + t.Dim(terminal.Pad(entryID(a.EntryID), t.idWidth)) + "  "
+		indent = strings.Repeat(" ", 2+kindWidth+1) + t.Dim(terminal.Pad(terminal.Clean(a.Entry()), t.idWidth)) + "  "
 	}
 	for _, line := range prose.FragmentLines(a.Fragment, t.Width-t.gutter()-len(begins), 1) {
 		t.Print(indent, t.Dim(begins), t.marked(line), "\n")
@@ -417,7 +408,7 @@ func shortened(line []prose.Cluster, width int) ([]prose.Cluster, bool) {
 func (t *hitText) neighbours(list []search.Neighbour) {
 	for i := range list {
 		n := &list[i]
-		left := fmt.Sprintf("  %s %s  ", terminal.Pad(string(n.Kind), kindWidth), terminal.Pad(entryID(n.EntryID), t.idWidth))
+		left := fmt.Sprintf("  %s %s  ", terminal.Pad(string(n.Kind), kindWidth), terminal.Pad(terminal.Clean(n.Entry()), t.idWidth))
 		t.Print(t.Dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)), "\n")
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestRemarksOnce(t *testing.T) {
 	hit := func(path string, n int, change func(*search.Hit)) search.Hit {
 		h := search.Hit{
-			EntryPlace: session.EntryPlace{SessionPath: path, SessionID: path, EntryID: fmt.Sprintf("e000000%d", n)}, Kind: session.KindReply, InContext: true, Branch: "active",
+			EntryPlace: session.EntryPlace{SessionPath: path, SessionID: path, EntryName: session.EntryName{EntryID: fmt.Sprintf("e000000%d", n)}}, Kind: session.KindReply, InContext: true, Branch: "active",
 			Fragment: match.Fragment{Text: strings.Repeat("a long text ", 1+9*(n%2))},
 		}
 		change(&h)

@@ -236,8 +236,9 @@ func (s *Sessions) narrow(t *Text) {
 
 // Similar is the answer of the similar command.
 type Similar struct {
-	SessionPath, SessionID, EntryID string // that others are compared with; no entry for the whole session
-	Response                        *similar.Response
+	SessionPath, SessionID string // that others are compared with
+	session.EntryName             // none for the whole session
+	Response               *similar.Response
 }
 
 func (s *Similar) JSON(j *JSON) {
@@ -245,11 +246,11 @@ func (s *Similar) JSON(j *JSON) {
 	j.Stream(&Stream{
 		Command: "similar", Name: "sessions",
 		lead: struct {
-			SessionPath string   `json:"sessionPath"`
-			SessionID   string   `json:"sessionId,omitempty"`
-			EntryID     string   `json:"entryId,omitempty"`
-			Terms       []string `json:"terms"`
-		}{s.SessionPath, s.SessionID, s.EntryID, List(r.Terms)},
+			SessionPath string `json:"sessionPath"`
+			SessionID   string `json:"sessionId,omitempty"`
+			session.EntryName
+			Terms []string `json:"terms"`
+		}{s.SessionPath, s.SessionID, s.EntryName, List(r.Terms)},
 		Rows: rowsIn(r.Sessions, func(x *similar.Session) any { return x.Row() }),
 		end:  listTail{r.Total, listEnd{TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}},
 	})
@@ -297,7 +298,7 @@ func (f *Fix) JSON(j *JSON) {
 func (f *Fix) Sheet(layout Layout) table {
 	type row = fix.Session
 	return &sheet[row]{rows: listed(f.Response.Sessions), columns: []sheetColumn[row]{
-		recordColumn("place", func(s *row) string { return layout.place(s.SessionID, s.SessionPath, s.Error.EntryID, s.Error.Offset) }),
+		recordColumn("place", func(s *row) string { return layout.place(s.SessionID, s.SessionPath, s.Error.Entry(), s.Error.Offset) }),
 		recordColumn("outcome", func(s *row) string { return string(s.Outcome) }),
 		recordColumn("error", func(s *row) string { return s.Error.Text }),
 		recordColumn("calls", func(s *row) string {
@@ -413,7 +414,7 @@ func relativeTo(call, dir string) string {
 
 // placeHit returns a place as a hit, to be written as hits are.
 func placeHit(p *fix.Place) search.Hit {
-	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryPlace: session.EntryPlace{EntryID: p.EntryID}, InContext: true, Fragment: match.Fragment{Text: p.Text}}
+	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryPlace: session.EntryPlace{EntryName: p.EntryName}, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }
 
 func times(n int) string {

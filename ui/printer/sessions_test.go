@@ -92,7 +92,7 @@ func TestSessionsForms(t *testing.T) {
 		s := fewSessions()
 		s.Query, s.Searched, s.List.TotalIsExact = "login", true, false
 		s.List.Sessions[0].Score, s.List.Sessions[0].Hits, s.List.Sessions[0].HitsAny = 12.5, 3, 9
-		s.List.Sessions[0].Hit = &search.Hit{EntryPlace: session.EntryPlace{EntryID: "e1"}}
+		s.List.Sessions[0].Hit = &search.Hit{EntryPlace: session.EntryPlace{EntryName: session.EntryName{EntryID: "e1"}}}
 		s.List.Sessions[1].HitsAny = 2
 		return s
 	}

@@ -195,7 +195,7 @@ func groupColumns[T any](l Layout, of func(*T) (session.Time, *session.EntryPlac
 		}},
 		{column{Title: "ENTRY", Width: near.ShortID + 9, Whole: true}, func(r *T) cell { // as show accepts it: SESSION:ENTRY
 			_, p, offset := of(r)
-			return textCell(l.sessionID(p.SessionID, p.SessionPath) + ":" + sessions.EntryName(p.EntryID, offset))
+			return textCell(l.sessionID(p.SessionID, p.SessionPath) + ":" + sessions.EntryName(p.Entry(), offset))
 		}},
 	}
 }
@@ -204,7 +204,7 @@ func groupColumns[T any](l Layout, of func(*T) (session.Time, *session.EntryPlac
 func touchSheet(rows []audit.TouchRow, layout Layout) table {
 	type row = audit.TouchRow
 	columns := []sheetColumn[row]{
-		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset) }),
 		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "action", Title: "ACTION"}, func(r *row) cell { return textCell(r.Action) }},
 		{column{Name: "status", Title: "STATUS"}, func(r *row) cell { return textCell(r.Status) }},
@@ -246,7 +246,7 @@ const roomForExit = 90
 func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, layout Layout) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
-		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.Entry(), r.Offset) }),
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "status", Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "SESSION", Width: near.ShortID, Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},

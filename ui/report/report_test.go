@@ -80,7 +80,7 @@ func answers(name string, days int) *Source {
 		},
 		Calls: func(_ context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
 			row := &audit.CallRow{
-				Timestamp: session.Time{Time: now}, EntryPlace: session.EntryPlace{SessionPath: "/s/" + name + ".jsonl", SessionID: name, EntryID: "e1", CWD: "/home/dev/" + name}, Tool: name,
+				Timestamp: session.Time{Time: now}, EntryPlace: session.EntryPlace{SessionPath: "/s/" + name + ".jsonl", SessionID: name, EntryName: session.EntryName{EntryID: "e1"}, CWD: "/home/dev/" + name}, Tool: name,
 				Arguments: name + strings.Repeat("x", 3000), Status: "error", Result: []string{"", name, "more"}, Command: true,
 			}
 			if req.Risky {
@@ -112,10 +112,10 @@ func render(t *testing.T, src *Source, name string) string {
 	hit := search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}}
 	facts := search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name}
 	done := &recap.Response{Total: 3, Sessions: []recap.Session{{SessionFacts: facts}, {SessionFacts: facts, Prompts: 2, Facts: []recap.Fact{
-		{What: recap.Changed, EntryID: "e7", Text: "/home/dev/" + name + "/main.go", Edits: 3},
-		{What: recap.Failed, EntryID: "e8", Text: "go test " + name, Error: name, Passed: &recap.Pass{EntryID: "e9"}},
-		{What: recap.Commit, EntryID: "e10", Text: name, Hash: "1507f8b"},
-		{What: recap.Open, EntryID: "e11", Text: name, SessionPath: "/s/subagent.jsonl"},
+		{What: recap.Changed, EntryName: session.EntryName{EntryID: "e7"}, Text: "/home/dev/" + name + "/main.go", Edits: 3},
+		{What: recap.Failed, EntryName: session.EntryName{EntryID: "e8"}, Text: "go test " + name, Error: name, Passed: &recap.Pass{EntryName: session.EntryName{EntryID: "e9"}}},
+		{What: recap.Commit, EntryName: session.EntryName{EntryID: "e10"}, Text: name, Hash: "1507f8b"},
+		{What: recap.Open, EntryName: session.EntryName{EntryID: "e11"}, Text: name, SessionPath: "/s/subagent.jsonl"},
 		{What: recap.Closing, Offset: 7, Text: name},
 	}}}}
 	page.Sections = append(append(append(usage, v.Recap(done)), tools...), v.Sessions(&sessions.Response{Sessions: []sessions.Session{{SessionHit: hit}}}))

@@ -174,7 +174,7 @@ func (p *showText) treeRow(r *entry.TreeRow) {
 		return
 	}
 	what, text := treeText(r.Entry, p.s.Session.CWD)
-	right := terminal.Clean(r.Entry.ID)
+	right := terminal.Clean(r.Entry.Short)
 	note := human.Joined(" ", labelOf(r.Entry), human.When(r.Leaf, "← leaf"))
 	note = human.When(note != "", " "+note)
 	room := p.Width - terminal.Width(indent+dot+what+" "+note+"  "+right)
@@ -250,8 +250,8 @@ func treeText(e *entry.Entry, cwd string) (what, text string) {
 
 // treeRowJSON is an entry of a tree, or the number of entries left out.
 type treeRowJSON struct {
-	Type      string       `json:"type"` // "node"
-	EntryID   string       `json:"entryId,omitempty"`
+	Type string `json:"type"` // "node"
+	session.EntryName
 	ParentID  string       `json:"parentId,omitempty"`
 	EntryType string       `json:"entryType,omitempty"`
 	Role      string       `json:"role,omitempty"`
@@ -272,7 +272,7 @@ func (s *Tree) JSON(j *printer.JSON) {
 			row.Branch = entry.BranchActive
 		}
 		if e := r.Entry; e != nil {
-			row.EntryID, row.ParentID, row.EntryType, row.Role, row.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
+			row.EntryName, row.ParentID, row.EntryType, row.Role, row.Timestamp = e.Named(), e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
 			row.InContext, row.Label = e.InContext, e.Labelled
 			_, row.Text = treeText(e, s.Session.CWD)
 		}
@@ -369,7 +369,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n", name)
 		if e.Message == "" || e.Message != message {
 			fmt.Fprintf(b, "\n## %s\n\n", escapeMarkdown(it.Title))
-			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", prose.CodeSpan(terminal.Clean(e.ID)), escapeMarkdown(entryNotes(s, e)))
+			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", prose.CodeSpan(terminal.Clean(e.Short)), escapeMarkdown(entryNotes(s, e)))
 		}
 		message = e.Message
 		for _, block := range it.Blocks {
@@ -478,15 +478,15 @@ func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }
 
 // Resume is the command that resumes a session.
 type Resume struct {
-	Session   SessionFacts `json:"session"`
-	EntryID   string       `json:"entryId,omitempty"` // of the hit that the session was found by
-	Branch    string       `json:"branch,omitempty"`
-	InContext *bool        `json:"inContext,omitempty"` // of the entry
-	Dir       string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
-	Argv      []string     `json:"argv"`
-	Command   string       `json:"shell"` // for the user's shell
-	Fork      bool         `json:"fork"`
-	Warnings  []string     `json:"warnings"`
+	Session           SessionFacts `json:"session"`
+	session.EntryName              // of the hit that the session was found by
+	Branch            string       `json:"branch,omitempty"`
+	InContext         *bool        `json:"inContext,omitempty"` // of the entry
+	Dir               string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
+	Argv              []string     `json:"argv"`
+	Command           string       `json:"shell"` // for the user's shell
+	Fork              bool         `json:"fork"`
+	Warnings          []string     `json:"warnings"`
 }
 
 // Text writes the command and nothing else. Its quoting keeps all characters from

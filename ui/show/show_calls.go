@@ -81,7 +81,7 @@ func (p *showText) inner(e *entry.Entry, list []*session.Call) {
 func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e *entry.Entry, limit int) {
 	right, mark := "", indent
 	if e != nil {
-		right = human.When(p.state(e) != "", p.state(e)+" · ") + terminal.Clean(e.ID)
+		right = human.When(p.state(e) != "", p.state(e)+" · ") + terminal.Clean(e.Short)
 		mark = cmp.Or(p.mark(e), indent)
 	}
 	name := terminal.Clean(c.Tool)
@@ -191,7 +191,7 @@ func (p *showText) result(it *transcript.Item) {
 	if !asked {
 		p.heading(e, it.Title, printer.KindStyles[session.KindResult])
 	} else if mark := p.mark(e); mark != "" {
-		p.line(mark + "  " + p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.ID), p.state(e))))
+		p.line(mark + "  " + p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.Short), p.state(e))))
 	}
 	if p.isNamed(e) {
 		edits.entry = e // what was named is unfolded

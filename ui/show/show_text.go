@@ -306,7 +306,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	if e.Role == session.RoleAssistant && p.Width == 0 {
 		model = terminal.Clean(e.Model)
 	}
-	rest := " · " + human.Joined(" · ", p.clockTime(e.Time)+" · "+terminal.Clean(e.ID), model, p.state(e))
+	rest := " · " + human.Joined(" · ", p.clockTime(e.Time)+" · "+terminal.Clean(e.Short), model, p.state(e))
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}

@@ -179,7 +179,7 @@ func TestNewGenerationKeepsTheSelection(t *testing.T) {
 	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		r, err := inner(ctx, req)
 		if err == nil && more {
-			h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s/new.jsonl", EntryID: "new"}, Fragment: fragment("a new token"), Kind: "prompt"}
+			h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s/new.jsonl", EntryName: session.EntryName{EntryID: "new"}}, Fragment: fragment("a new token"), Kind: "prompt"}
 			r.Sessions = append([]search.SessionHit{{Hits: 1, HitsAny: 1, SessionFacts: search.SessionFacts{SessionPath: "/s/new.jsonl", Name: "just now"}}}, r.Sessions...)
 			r.Hits = append([]search.Hit{h}, r.Hits...)
 			r.Index.Generation = 7
@@ -397,7 +397,7 @@ func TestSelectionStaysAtTheTop(t *testing.T) {
 		for i := n; i > 0; i-- {
 			path := fmt.Sprintf("/s/%d.jsonl", i)
 			r.Sessions = append(r.Sessions, search.SessionHit{Hits: 1, SessionFacts: search.SessionFacts{SessionPath: path}})
-			r.Hits = append(r.Hits, search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryID: "e"}, Kind: "prompt", Fragment: fragment("token")})
+			r.Hits = append(r.Hits, search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryName: session.EntryName{EntryID: "e"}}, Kind: "prompt", Fragment: fragment("token")})
 		}
 		r.Index.Generation = n
 		return r, nil
@@ -427,7 +427,7 @@ func TestArchive(t *testing.T) {
 		r := found
 		for _, path := range []string{"laptop:/s/1.jsonl", "/s/2.jsonl"} {
 			r.Sessions = append(r.Sessions, search.SessionHit{Hits: 1, SessionFacts: search.SessionFacts{SessionPath: path}})
-			r.Hits = append(r.Hits, search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryID: "e"}, Kind: "prompt", Fragment: fragment("token")})
+			r.Hits = append(r.Hits, search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryName: session.EntryName{EntryID: "e"}}, Kind: "prompt", Fragment: fragment("token")})
 		}
 		return &r, nil
 	}
@@ -616,7 +616,7 @@ func TestSlowSearch(t *testing.T) {
 func TestEarlyAnswer(t *testing.T) {
 	b := fake()
 	answer := func(path string, warnings ...string) *search.Response {
-		h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryID: "e0"}, Kind: "reply", Fragment: match.Fragment{Text: "a token in " + path}}
+		h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: path, EntryName: session.EntryName{EntryID: "e0"}}, Kind: "reply", Fragment: match.Fragment{Text: "a token in " + path}}
 		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionFacts: search.SessionFacts{SessionPath: path}}}, Total: 1, TotalAny: 1, About: search.About{Warnings: warnings}}
 	}
 	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
@@ -685,7 +685,7 @@ func TestErrand(t *testing.T) {
 func TestPreviewFollowsTheMatch(t *testing.T) {
 	b := fake()
 	b.Search = func(_ context.Context, req search.Request) (*search.Response, error) {
-		h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s/9.jsonl", EntryID: "e0"}, Kind: "reply", Fragment: match.Fragment{Text: "line 3 … token"}}
+		h := search.Hit{EntryPlace: session.EntryPlace{SessionPath: "/s/9.jsonl", EntryName: session.EntryName{EntryID: "e0"}}, Kind: "reply", Fragment: match.Fragment{Text: "line 3 … token"}}
 		h.Fragment.Spans = [][2]int{{0, 6}}
 		if strings.Contains(req.Text, "token") {
 			h.Fragment.Spans = [][2]int{{11, 16}}

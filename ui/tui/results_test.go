@@ -103,7 +103,7 @@ func TestOneLineForEachSession(t *testing.T) {
 func TestSessionOpensWhenItIsSelected(t *testing.T) {
 	groups := library()[:3]
 	for range 7 {
-		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryPlace: session.EntryPlace{EntryID: fmt.Sprint("more", len(groups[1].hits))}, Fragment: fragment("token")})
+		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryPlace: session.EntryPlace{EntryName: session.EntryName{EntryID: fmt.Sprint("more", len(groups[1].hits))}}, Fragment: fragment("token")})
 	}
 	listed := func(r *results, height int) (list []int) {
 		r.render(view{styles: new(newStyles(true, nil)), now: noon}, 80, height, true)
@@ -150,7 +150,7 @@ func TestSessionOpensWhenItIsSelected(t *testing.T) {
 func TestAnsweredPrompts(t *testing.T) {
 	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
 	groups := library()
-	groups[0].hits[1].Answered = &search.Answered{EntryID: "a9", Fragment: fragment("the clock of the server \x1b[2Jis wrong, so every token is late " + strings.Repeat("漢", 300))}
+	groups[0].hits[1].Answered = &search.Answered{EntryName: session.EntryName{EntryID: "a9"}, Fragment: fragment("the clock of the server \x1b[2Jis wrong, so every token is late " + strings.Repeat("漢", 300))}
 	var r results
 	r.set(groups, false)
 	screen := func(width, height int) string {

@@ -3,7 +3,7 @@
  */
 import { cleanLine, cleanText } from "./clean.ts";
 import { nowhere } from "./modes.ts";
-import { type Entry, type Hit, type IndexState, nameOf, ownersIn, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
+import { type Entry, type Hit, type IndexState, nameOf, ownersIn, type Position, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
 
 /** What an answer may cost by default, in tokens. */
 export const defaultTokens = 1400;
@@ -31,15 +31,15 @@ export function shorten(text: string, most: number): string {
 }
 
 /** SESSION:ENTRY, by which a tool, and the user, finds an entry again. */
-export function placeOf(session: Pick<Session, "shortId" | "sessionId" | "sessionPath">, entryId?: string, offset?: number): string {
-	const entry = entryId || (offset === undefined ? "" : `@${offset}`);
+export function placeOf(session: Pick<Session, "shortId" | "sessionId" | "sessionPath">, at?: Pick<Position, "entryId" | "shortEntryId" | "offset">): string {
+	const entry = at?.shortEntryId || at?.entryId || (at?.offset === undefined ? "" : `@${at.offset}`);
 	return cleanLine(entry ? `${nameOf(session)}:${entry}` : nameOf(session));
 }
 
 /** Where a text is from, in few words: id, date and title. */
 export function sourceOf(session: Session, entry: Entry | undefined): string {
 	const title = shortLine(session.title || session.name || session.firstPrompt || "", 60);
-	const place = placeOf(session, entry?.entryId, entry?.offset);
+	const place = placeOf(session, entry);
 	return [place, dayOf(entry?.timestamp ?? session.modified), title ? `"${title}"` : ""].filter(Boolean).join(", ");
 }
 
@@ -119,7 +119,7 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 			const missing = (hit.missing ?? []).filter((w) => !hit.missingCommon?.includes(w));
 			const lacks = missing.length > 0 ? ` (lacks ${shortLine(missing.join(", "), 60)})` : "";
 			const answer = hit.answered ? `\n  answered: ${shorten(cleanLine(hit.answered.fragment.text), 160)}` : "";
-			const line = `${placeOf(session ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}${answer}`;
+			const line = `${placeOf(session ?? hit, hit)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}${answer}`;
 			const cost = tokensOf(withHead + line) + 1;
 			if (cost > left) continue;
 			left -= cost;
@@ -161,7 +161,7 @@ function entryText(session: Session, entry: Entry, length: (kind: string) => num
 	}
 	if (lines.length === 0) return "";
 	const aside = entry.branch === "abandoned" ? " (abandoned branch)" : "";
-	return `${placeOf(session, entry.entryId, entry.offset)} ${timeOf(entry)}${aside}\n${lines.join("\n")}`;
+	return `${placeOf(session, entry)} ${timeOf(entry)}${aside}\n${lines.join("\n")}`;
 }
 
 function header(answer: ShowAnswer): string {
@@ -202,7 +202,7 @@ export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
 			if (on) to++;
 		}
 	}
-	const name = (i: number) => placeOf(session, answer.entries[i]?.entryId, answer.entries[i]?.offset);
+	const name = (i: number) => placeOf(session, answer.entries[i]);
 	const foot: string[] = [];
 	if (from > 0) foot.push(`Before: session_read at ${name(from - 1)}.`);
 	if (to < answer.entries.length - 1) foot.push(`On: session_read at ${name(to + 1)}.`);
@@ -236,7 +236,7 @@ export function outlineText(answer: ShowAnswer, tokens = defaultTokens): string 
 	const end = last ? entryText(session, last, (kind) => (kind === "reply" ? 900 : 0)) : "";
 	let left = tokens - tokensOf(header(answer) + end) - 60;
 	const prompts = answer.entries.flatMap((e) =>
-		e.parts.filter((p) => p.kind === "prompt").map((p) => `${placeOf(session, e.entryId, e.offset)} [prompt] ${shorten(cleanLine(p.text), 160)}`),
+		e.parts.filter((p) => p.kind === "prompt").map((p) => `${placeOf(session, e)} [prompt] ${shorten(cleanLine(p.text), 160)}`),
 	);
 	const lines: string[] = [];
 	for (const line of prompts) {

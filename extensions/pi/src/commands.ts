@@ -109,7 +109,7 @@ class Commands {
 	/** A shortcut has no way to switch sessions, so it lets the command do it. */
 	private async open(ctx: ExtensionContext, at: Position, exactly: boolean): Promise<void> {
 		if ("switchSession" in ctx) return open(ctx as ExtensionCommandContext, at, exactly);
-		const full = placeOf(at, at.entryId);
+		const full = placeOf(at, at.entryId ? at : undefined);
 		// Whatever an id in a file may be, it becomes one argument.
 		const name = /^[\w.:-]+$/.test(full) ? full : "chosen";
 		this.chosen = { name, at, exactly, draft: ctx.ui.getEditorText() };

@@ -81,6 +81,8 @@ export interface Position {
 	cwd?: string;
 	/** Entries of the first file format have no id. */
 	entryId?: string;
+	/** Its beginning that names it, if that is shorter. */
+	shortEntryId?: string;
 	timestamp?: string;
 	line: number;
 	offset?: number;
@@ -102,7 +104,7 @@ export interface Hit extends Position {
 	/** No spans where only fields of the query match. */
 	fragment: { text: string; spans?: [number, number][] };
 	/** Of a prompt: the last reply of its turn. */
-	answered?: { entryId?: string; offset: number; fragment: { text: string } };
+	answered?: { entryId?: string; shortEntryId?: string; offset: number; fragment: { text: string } };
 	resume?: Resume;
 }
 
@@ -154,7 +156,7 @@ export interface BlameAnswer extends Envelope {
 }
 
 /** A fact of a session, with the entry that shows it. */
-export interface RecapFact extends Pick<Position, "entryId" | "timestamp" | "line" | "offset"> {
+export interface RecapFact extends Pick<Position, "entryId" | "shortEntryId" | "timestamp" | "line" | "offset"> {
 	what: string;
 	/** Of the subagent that it is from. */
 	sessionPath?: string;
@@ -202,6 +204,7 @@ export interface Session {
 
 export interface Entry {
 	entryId?: string;
+	shortEntryId?: string;
 	role?: string;
 	entryType: string;
 	timestamp?: string;

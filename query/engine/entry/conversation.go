@@ -25,6 +25,8 @@ type Conversation struct {
 	Facts  bool // read the facts of entries too
 	Raw    bool // read the JSON of entries too
 
+	Short func(id string) string // how ids are shown; nil: as ShortIDs
+
 	reader Reader
 	files  []*session.Record // with its history, if there are several; its own is the last
 	starts []int             // for each file, the number of its first entry
@@ -93,6 +95,7 @@ type Entry struct {
 	Labelled  string    // its current label
 	Time      time.Time // from the record, so never zero
 	Raw       []byte    // its JSON as written in the file; nil unless Conversation.Raw
+	Short     string    // its id as it is shown
 
 	SessionPath string // of the file that has it, if the conversation is in several
 
@@ -167,6 +170,10 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	if c.Raw {
 		e.Raw = reader.buf
 	}
+	if c.Short == nil {
+		c.Short = ShortIDs(c.Record)
+	}
+	e.Short = c.Short(c.Record.Nodes[i].ID)
 	reader.buf = nil // the entry uses it, or nothing does
 	return e, nil
 }

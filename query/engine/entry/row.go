@@ -13,6 +13,7 @@ import (
 type Row struct {
 	Type       string       `json:"type"` // "entry"
 	EntryID    string       `json:"entryId"`
+	Short      string       `json:"shortEntryId,omitempty"` // as of session.EntryName
 	ParentID   string       `json:"parentId,omitempty"`
 	EntryType  string       `json:"entryType"`
 	Role       string       `json:"role,omitempty"`
@@ -57,10 +58,19 @@ type ImageRow struct {
 
 func ImageRowOf(i *session.Image) ImageRow { return ImageRow{i.MimeType, i.Size} }
 
+// Named returns the name of the entry in its session.
+func (e *Entry) Named() session.EntryName {
+	n := session.EntryName{EntryID: e.ID}
+	if e.Short != e.ID {
+		n.ShortEntryID = e.Short
+	}
+	return n
+}
+
 // Row returns the entry in JSON, which shares the memory of its texts. focus marks the requested entry.
 func (e *Entry) Row(focus bool) Row {
 	r := Row{
-		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
+		Type: "entry", EntryID: e.ID, Short: e.Named().ShortEntryID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
 		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
 		Step: e.Step != session.Talk, IsError: e.IsError, Rejected: e.View.Rejected, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
 		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{}, SessionPath: e.SessionPath,

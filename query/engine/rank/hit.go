@@ -64,7 +64,7 @@ func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
 // Duplicate is a copy of the entry of a hit, in another session.
 type Duplicate struct {
 	SessionPath string `json:"sessionPath" wire:"session"`
-	EntryID     string `json:"entryId,omitempty"`
+	session.EntryName
 }
 
 // Duplicates returns the copies of the entry of a hit.

@@ -209,14 +209,24 @@ func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 		rec = t.Record
 	}
 	if t.Index >= 0 {
+		t.Short = entry.NewNaming(x.Reader).Of(t.Record.Path)
 		t.Started(t.Lineage.Started(t.Index), sessions.Names(x.Reader.Summaries()))
 	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
+			if several, ok := errors.AsType[*sessions.AmbiguousError](err); ok {
+				several.Entries = lists.Map(several.Entries, func(id string) string { return t.typed() + ":" + id })
+			}
 			return nil, Problem(x, err)
 		}
 	}
 	return t, nil
+}
+
+// Named returns the name of entry i.
+func (t *Target) Named(i int) session.EntryName {
+	id := t.Record.Nodes[i].ID
+	return (&entry.Entry{Entry: session.Entry{Identity: session.Identity{ID: id}}, Short: t.Short(id)}).Named()
 }
 
 // OneSession checks the arguments of a command for a single session.
@@ -252,11 +262,11 @@ func Problem(x *snapshot.Snapshot, err error) error {
 		return problem.OfIndex(err)
 	}
 	name := sessions.Names(x.Reader.Summaries())
-	lines := Candidates(x, e.Sessions)
-	entries := lists.Map(e.Locations, func(p sessions.EntryLocation) printer.Candidate {
-		return printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + p.EntryID, Session: p.Session}
+	lines, entries := Candidates(x, e.Sessions), entry.NewNaming(x.Reader)
+	places := lists.Map(e.Locations, func(p sessions.EntryLocation) printer.Candidate {
+		return printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + entries.Short(p.Session.Path, p.EntryID), Session: p.Session}
 	})
-	lines = append(lines, printer.Candidates(entries, MaxCandidates, x.App.Now())...)
+	lines = append(lines, printer.Candidates(places, MaxCandidates, x.App.Now())...)
 	if len(e.Entries) > 0 {
 		lines = append(lines, terminal.Clean(strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", ")))
 	}
@@ -636,15 +646,15 @@ func (o *Manner) warnings(a *app.App, t *Target, r *show.Resume, how *adapter.Re
 		n := &rec.Nodes[t.Entry]
 		switch {
 		case !t.Tree.Active(t.Entry):
-			text := fmt.Sprintf("entry %s is on an abandoned branch: %s continues at the last entry", n.ID, agent)
+			text := fmt.Sprintf("entry %s is on an abandoned branch: %s continues at the last entry", t.Short(n.ID), agent)
 			if how.Branches != "" {
 				text += "; " + how.Branches
 			}
 			list = append(list, text)
 		case !t.Tree.InContext(t.Entry):
-			list = append(list, fmt.Sprintf("entry %s is no longer in context (compacted): it is in the file, but %s does not restore it for the model", n.ID, agent))
+			list = append(list, fmt.Sprintf("entry %s is no longer in context (compacted): it is in the file, but %s does not restore it for the model", t.Short(n.ID), agent))
 		}
-		r.EntryID, r.Branch, r.InContext = n.ID, entry.BranchOf(t.Tree, t.Entry), new(t.Tree.InContext(t.Entry))
+		r.EntryName, r.Branch, r.InContext = t.Named(t.Entry), entry.BranchOf(t.Tree, t.Entry), new(t.Tree.InContext(t.Entry))
 	}
 	open, err := t.OpenCalls()
 	if err != nil {
