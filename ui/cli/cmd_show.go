@@ -320,7 +320,7 @@ func (o *showOptions) neighbourhood(t *conversation.Target, list, focus []int) [
 		} else if !slices.Contains(list, f) {
 			branch = []int{f}
 		}
-		for _, i := range t.Reading(branch, f, o.Around.Or(entry.Before), o.Around.Or(entry.After)) {
+		for _, i := range t.Reading(branch, f, o.Around.Or(-1)) {
 			chosen[i] = true
 		}
 	}

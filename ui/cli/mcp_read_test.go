@@ -45,11 +45,11 @@ func TestReadSessionLeadsOn(t *testing.T) {
 	for range testkit.HowMany(4, 80, 80) {
 		i := random.IntN(sessions)
 		entries := texts[i]
-		first, full := 0, random.IntN(2) == 0
+		first, named, full := 0, -1, random.IntN(2) == 0
 		arguments := map[string]any{"session": fmt.Sprintf("5e55%04d", i), "full": full, "transcript": random.IntN(2) == 0}
 		switch random.IntN(3) {
 		case 0:
-			named := random.IntN(len(entries))
+			named = random.IntN(len(entries))
 			around := random.IntN(4)
 			arguments["entry"], arguments["around"] = entryName(named), around
 			first = max(0, named-around)
@@ -81,6 +81,12 @@ func TestReadSessionLeadsOn(t *testing.T) {
 			a, _, size := g.call("read_session", string(data))
 			if size > budget {
 				t.Fatalf("%s: %d bytes for %d", what, size, budget)
+			}
+			if pages == 0 && named >= 0 { // what does not fit before the named entry is left out
+				if !slices.ContainsFunc(a.Entries, func(e entryAnswer) bool { return e.Entry == entryName(named) }) || a.EntriesBefore < first {
+					t.Fatalf("%s: %d entries before the page, which has %+v", what, a.EntriesBefore, a.Entries)
+				}
+				first, at = a.EntriesBefore, a.EntriesBefore
 			}
 			for k, e := range a.Entries {
 				// Only the first entry of a page may continue one of the page before.
@@ -164,7 +170,7 @@ func randomSession(random *rand.Rand, number int) (file string, texts []map[stri
 		case 1:
 			var blocks []string
 			for _, kind := range []string{"thinking", "reply"} {
-				if random.IntN(3) > 0 {
+				if random.IntN(3) > 0 || kind == "reply" && len(blocks) == 0 {
 					parts[kind] = text()
 					name := map[string]string{"thinking": "thinking", "reply": "text"}[kind]
 					blocks = append(blocks, fmt.Sprintf(`{"type":%q,%q:%s}`, name, name, quote(parts[kind])))

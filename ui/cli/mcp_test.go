@@ -102,14 +102,8 @@ type answer struct {
 		Hits                  []hitRow
 	}
 	Hits    []hitRow
-	Entries []struct {
-		Session, Entry string
-		Lines          []string
-		Parts          []struct {
-			Kind, Text                       string
-			CutBytes, TextOffset, TextLength int
-		}
-	}
+	Entries []entryAnswer
+
 	Calls, Rows                 []hitRow
 	EntriesBefore, EntriesAfter int
 	Total                       any
@@ -122,6 +116,19 @@ type answer struct {
 	Warnings []string
 	Newest   string
 	Complete bool
+}
+
+type entryAnswer struct {
+	Session, Entry, Role string
+	Named                bool
+	Steps                string
+	Skipped              int
+	Lines                []string
+	Parts                []struct {
+		Kind, Text                       string
+		CutBytes, TextOffset, TextLength int
+	}
+	Images []any
 }
 
 // hitRow has the fields that rows of several tools have in common.

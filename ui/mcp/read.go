@@ -211,9 +211,9 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		in.MaxBytes = cmp.Or(in.MaxBytes, briefBytes)
 	}
 	paging := in.take()
-	before, after := entry.Before, entry.After
+	around := -1
 	if in.Around != nil {
-		before, after = *in.Around, *in.Around
+		around = *in.Around
 	}
 	if in.All && in.Last > 0 {
 		return nil, &Error{codeInput, "all and last exclude each other", ""}
@@ -247,7 +247,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	answer := readAnswer{Session: c.about, Before: first, footer: footer{Warnings: x.warnings(), Complete: x.State.Complete}}
 	w := &entryWriter{c: c, all: in.All, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
 	if paging.Cursor == "" && c.entry >= 0 {
-		list, err = w.choose(ctx, path, c.Reading(path, c.entry, before, after), w.room(&answer))
+		list, err = w.choose(ctx, path, c.Reading(path, c.entry, around), w.room(&answer))
 	}
 	if err == nil {
 		err = w.collect(ctx, list, at, &answer)

@@ -100,20 +100,21 @@ func (c *Conversation) Count() (all, abandoned int) {
 	return all, abandoned
 }
 
-// How many entries are read around a named one, if nothing else is said: the outcome is more
-// often looked for than what led to it.
+// How many entries are read around a named one if nothing else is said: the outcome is more often
+// looked for than what led to it.
 const (
 	Before = 2
 	After  = 4
 )
 
-// Reading returns what to read around entry i of a path, in order: so many messages before and
-// after it, with the steps between them; and, unless both numbers are 0, the prompt of its turn and the answer.
-func (c *Conversation) Reading(path []int, i, before, after int) []int {
-	from, to := c.Around(path, i, before, after)
-	if before == 0 && after == 0 {
+// Reading returns what to read around entry i of a path, in order: so many entries on each side, with
+// the steps between them. If around is negative, it is Before and After, the prompt of its turn and the answer.
+func (c *Conversation) Reading(path []int, i, around int) []int {
+	if around >= 0 {
+		from, to := c.Around(path, i, around, around)
 		return path[from:to]
 	}
+	from, to := c.Around(path, i, Before, After)
 	prompt, answer := c.Turn(path, i)
 	first, last := slices.Index(path, prompt), slices.Index(path, answer)
 	if first >= 0 && !slices.ContainsFunc(path[min(first+1, from):from], c.isTalk) { // only steps are between
