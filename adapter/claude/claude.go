@@ -8,6 +8,7 @@ import (
 	"bytes"
 	_ "embed"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -117,7 +118,54 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 		list[i].Path = filepath.Join(list[i].Path, projects)
 		list[i].Layout = layout{}
 	}
-	return list, nil
+	return append(list, adapter.Root{Path: filepath.Join(desktop(env, runtime.GOOS), desktopSessions), Origin: "Claude Desktop", Usual: true, Layout: desktopLayout{}}), nil
+}
+
+// desktopSessions is the directory of the sessions that Claude Code had within Claude Desktop.
+const desktopSessions = "local-agent-mode-sessions"
+
+// desktop returns the directory of Claude Desktop.
+func desktop(env adapter.Environment, system string) string {
+	switch system {
+	case "darwin":
+		return filepath.Join(env.Home, "Library", "Application Support", "Claude")
+	case "windows":
+		return filepath.Join(env.Home, "AppData", "Roaming", "Claude")
+	}
+	return filepath.Join(env.Home, ".config", "Claude")
+}
+
+// isOfDesktop reports whether a session is one of Claude Desktop.
+func isOfDesktop(file string) bool {
+	return strings.Contains(session.Slashed(file), "/"+desktopSessions+"/")
+}
+
+// desktopLayout is that of the sessions of Claude Desktop. Each has a directory of Claude Code's:
+//
+//	ORGANIZATION/ACCOUNT/local_ID/.claude/projects/PROJECT/SESSION.jsonl
+type desktopLayout struct{}
+
+// below returns a path below a directory of Claude Code.
+func (desktopLayout) below(path []byte) ([]byte, bool) {
+	_, rest, ok := bytes.Cut(path, []byte("/.claude/"))
+	return rest, ok
+}
+
+// Enter implements adapter.Layout.
+func (l desktopLayout) Enter(dir []byte) bool {
+	if rest, ok := l.below(dir); ok {
+		return layout{home: true}.Enter(rest)
+	}
+	depth, name := bytes.Count(dir, []byte{'/'}), dir[bytes.LastIndexByte(dir, '/')+1:]
+	return depth < 3 && name[0] != '.' || depth == 3 && string(name) == ".claude"
+}
+
+// File implements adapter.Layout.
+func (l desktopLayout) File(path []byte) adapter.Sort {
+	if rest, ok := l.below(path); ok {
+		return layout{home: true}.File(rest)
+	}
+	return adapter.Foreign
 }
 
 // Home implements adapter.Homed.
@@ -197,7 +245,7 @@ func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir strin
 	if s.Relation == session.Spawned {
 		id = s.ParentSession
 	}
-	if s.Version == 0 || !adapter.IsUUID(id) {
+	if s.Version == 0 || !adapter.IsUUID(id) || isOfDesktop(s.Path) {
 		return "", nil
 	}
 	return s.CWD, []string{program, "--resume", id}
@@ -226,6 +274,8 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	project := filepath.Dir(s.Path)
 	above := filepath.Dir(filepath.Dir(project))
 	switch {
+	case isOfDesktop(s.Path):
+		return &adapter.Obstacle{Reason: "it belongs to Claude Desktop", Hint: "continue it there"}
 	case q.Packed:
 		return &adapter.Obstacle{Reason: "its file is compressed"}
 	case !adapter.IsUUID(session.BaseName(s.Path)):

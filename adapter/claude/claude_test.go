@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,10 @@ func TestRoots(t *testing.T) {
 		env.Home, env.WorkDir = testkit.Absolute(env.Home), testkit.Absolute(env.WorkDir)
 		roots, err := New().Roots(env)
 		var got []string
-		for _, r := range roots {
+		if last := roots[len(roots)-1]; last.Path != filepath.Join(desktop(env, runtime.GOOS), desktopSessions) || !last.Usual {
+			t.Errorf("root of Claude Desktop: %+v", last)
+		}
+		for _, r := range roots[:len(roots)-1] {
 			path := filepath.ToSlash(strings.TrimPrefix(r.Path, filepath.VolumeName(r.Path)))
 			got = append(got, path+" "+r.Origin)
 			if r.Usual != strings.HasPrefix(path, "/home/u/.c") || // also if the variable names it: the name of the index stays
@@ -89,6 +93,36 @@ func TestLayout(t *testing.T) {
 	path := []byte("p/" + id + "/subagents/agent-a1.jsonl")
 	if n := testing.AllocsPerRun(100, func() { layout{}.Enter(path[:40]); layout{}.File(path) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Claude Desktop keeps a directory of Claude Code for each of its sessions, and a log beside it.
+func TestDesktop(t *testing.T) {
+	const local = "0aaaaaaa-0000-4000-8000-000000000001/0bbbbbbb-0000-4000-8000-000000000002/local_0ccccccc-0000-4000-8000-000000000003/"
+	for path, want := range map[string]bool{
+		local + ".claude/projects/p/any.jsonl":                                                     true,
+		local + ".claude/projects/p/01234567-89ab-cdef-0123-456789abcdef/subagents/agent-a1.jsonl": true,
+
+		local + "audit.jsonl":               false,
+		local + ".claude/history.jsonl":     false,
+		local + "outputs/a.jsonl":           false,
+		local + ".other/projects/p/a.jsonl": false,
+		"audit.jsonl":                       false,
+	} {
+		if got := file(desktopLayout{}, path); got != want {
+			t.Errorf("%s: opened %t, want %t", path, got, want)
+		}
+	}
+	env := environment(nil)
+	for system, want := range map[string]string{"linux": "/home/u/.config/Claude", "darwin": "/home/u/Library/Application Support/Claude", "windows": "/home/u/AppData/Roaming/Claude"} {
+		if got := filepath.ToSlash(desktop(env, system)); got != want {
+			t.Errorf("%s: %s, want %s", system, got, want)
+		}
+	}
+	s := session.Summary{Path: "/home/u/.config/Claude/" + desktopSessions + "/" + local + ".claude/projects/p/01234567-89ab-cdef-0123-456789abcdef.jsonl"}
+	s.Version = 2
+	if _, argv := New().ResumeCommand(env, &s); argv != nil {
+		t.Errorf("resumed by %q", argv)
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		p.begin(line, v, typ)
 		p.read(all, kind)
 	}
-	if e.ID == "" {
+	if e.Again = e.ID != ""; !e.Again {
 		e.ID = adapter.OffsetID(e.Offset)
 	}
 	e.Step = p.stepOf(all)

@@ -16,8 +16,10 @@ import (
 // Shadows only those that are hidden by it, and adds what its context says to the entry.
 func (r *Record) Add(e *Entry) {
 	number := r.Len()
-	if e.Once && r.numberOf(e.ID) >= 0 {
-		e.Repeats = true
+	if e.Once || e.Again {
+		if at := r.numberOf(e.ID); at >= 0 {
+			e.Repeats = e.Once || r.isLike(at, e)
+		}
 	}
 	e.Complete()
 	if e.Type == TypeSessionInfo && e.Step == Talk && !r.Notes && e.Name != "" && e.Name == r.Name {
@@ -131,6 +133,17 @@ func (r *Record) numberOf(id string) int {
 		return r.left() + i
 	}
 	return -1
+}
+
+// isLike reports whether entry i is written as another one is.
+func (r *Record) isLike(i int, e *Entry) bool {
+	var n Node
+	if i < r.left() {
+		n = r.Known.Earlier()[i]
+	} else {
+		n = r.Nodes[i-r.left()]
+	}
+	return n.ParentID == e.ParentID && n.Type == e.Type && n.Role == e.Role && n.Length == e.Length && !e.Timestamp.IsZero() && n.Time == e.Timestamp.UnixMilli()
 }
 
 func (r *Record) note(i int) {

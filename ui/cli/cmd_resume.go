@@ -269,7 +269,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	}
 	s := &list.Sessions[0]
 	entry := ""
-	if s.Hit != nil {
+	if s.Hit != nil && s.Hit.Kind != session.KindTitle { // which names all of it
 		entry = s.Hit.EntryID
 	}
 	return conversation.Open(x, s.SessionPath, entry)
