@@ -181,9 +181,7 @@ func markDuplicates(segments []*segment.Segment, list []segment.Duplicates) (mar
 	var all []uint64
 	for i, s := range segments {
 		if list[i].Bits == nil {
-			if hashes[i], all, err = readHashes(s, all); err != nil {
-				return false, err
-			}
+			hashes[i], all = readHashes(s, all)
 		}
 	}
 	slices.Sort(all)
@@ -199,17 +197,16 @@ func markDuplicates(segments []*segment.Segment, list []segment.Duplicates) (mar
 			continue
 		}
 		for _, h := range all {
-			if err := markOld(s, &list[i], h, repeated); err != nil {
-				return false, err
-			}
+			markOld(s, &list[i], h, repeated)
 		}
 		s.Trim()
 	}
 	for i, s := range segments {
 		if hashes[i] != nil {
-			if list[i], err = duplicatesOf(s, hashes[i], repeated); err != nil {
-				return false, err
-			}
+			list[i] = duplicatesOf(s, hashes[i], repeated)
+		}
+		if err := s.Fault(); err != nil {
+			return false, err
 		}
 	}
 	return len(repeated) > 0, nil
@@ -217,73 +214,54 @@ func markDuplicates(segments []*segment.Segment, list []segment.Duplicates) (mar
 
 // readHashes returns the hashes of the documents of a segment, 0 where there is none, and
 // appends those of its entries.
-func readHashes(s *segment.Segment, entries []uint64) (hashes, _ []uint64, err error) {
+func readHashes(s *segment.Segment, entries []uint64) (hashes, _ []uint64) {
 	defer s.Trim()
 	docs := make([]uint32, s.Len())
 	for i := range docs {
 		docs[i] = uint32(i)
 	}
 	hashes = make([]uint64, s.Len())
-	if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[doc] = hash }); err != nil {
-		return nil, nil, err
-	}
+	s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[doc] = hash })
 	for doc, h := range hashes {
-		if h == 0 {
-			continue
-		}
-		if same, err := sameEntry(s, hashes, doc); err != nil {
-			return nil, nil, err
-		} else if !same {
+		if h != 0 && !sameEntry(s, hashes, doc) {
 			entries = append(entries, h)
 		}
 	}
-	return hashes, entries, nil
+	return hashes, entries
 }
 
 // duplicatesOf returns the documents of a new segment that have a repeated hash.
-func duplicatesOf(s *segment.Segment, hashes []uint64, repeated map[uint64]bool) (segment.Duplicates, error) {
+func duplicatesOf(s *segment.Segment, hashes []uint64, repeated map[uint64]bool) segment.Duplicates {
 	d := segment.NewDuplicates(len(hashes), 0)
 	for doc, h := range hashes {
 		if !repeated[h] {
 			continue
 		}
-		id, err := s.ID(uint32(doc))
-		if err != nil {
-			return d, err
-		}
+		id := s.ID(uint32(doc))
 		d.Bits[doc/64] |= 1 << (doc % 64)
 		d.Hashes, d.Parts, d.Files = append(d.Hashes, h), append(d.Parts, uint32(id.Part)), append(d.Files, id.File)
 	}
 	slices.Sort(d.Files)
 	d.Files = slices.Compact(d.Files)
-	return d, nil
+	return d
 }
 
 // markOld marks the documents of an old segment that have the hash of a new entry,
 // and adds the hash to repeated if there are any.
-func markOld(s *segment.Segment, d *segment.Duplicates, hash uint64, repeated map[uint64]bool) error {
-	p, err := s.Postings(segment.FieldEntryHash, []byte(segment.EntryHashTerm(hash)))
-	if err != nil {
-		return err
-	}
+func markOld(s *segment.Segment, d *segment.Duplicates, hash uint64, repeated map[uint64]bool) {
+	p := s.Postings(segment.FieldEntryHash, []byte(segment.EntryHashTerm(hash)))
 	for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
 		repeated[hash] = true
-		id, err := s.ID(doc)
-		if err != nil {
-			return err
-		}
-		d.Mark(doc, hash, id)
+		d.Mark(doc, hash, s.ID(doc))
 	}
-	return p.Err()
 }
 
 // sameEntry reports whether a document belongs to the same entry as the one before it.
 // The documents of an entry are adjacent.
-func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
+func sameEntry(s *segment.Segment, hashes []uint64, doc int) bool {
 	if doc == 0 || hashes[doc-1] != hashes[doc] {
-		return false, nil
+		return false
 	}
-	a, err1 := s.ID(uint32(doc - 1))
-	b, err2 := s.ID(uint32(doc))
-	return a.File == b.File && a.Offset == b.Offset, errors.Join(err1, err2)
+	a, b := s.ID(uint32(doc-1)), s.ID(uint32(doc))
+	return a.File == b.File && a.Offset == b.Offset
 }

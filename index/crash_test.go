@@ -99,11 +99,10 @@ func checkCounts(t *testing.T, r *index.Reader) {
 	for _, s := range r.Summaries() {
 		n := 0
 		for _, seg := range r.Segments() {
-			b, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(s.File)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			n += int(b.GetCardinality())
+			n += int(seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(s.File))).GetCardinality())
+		}
+		if err := r.Fault(); err != nil {
+			t.Fatal(err)
 		}
 		if n != s.Documents {
 			t.Errorf("file %d: %d documents, the summary says %d", s.File, n, s.Documents)

@@ -45,21 +45,17 @@ func Example() {
 	}
 	defer r.Close()
 	for _, s := range r.Segments() {
-		p, err := s.Postings(segment.FieldText, []byte("connection"))
-		if err != nil {
-			log.Fatal(err)
-		}
+		p := s.Postings(segment.FieldText, []byte("connection"))
 		for {
 			doc, freq, length, ok := p.Next()
 			if !ok {
 				break
 			}
-			id, _ := s.ID(doc)
-			fmt.Printf("%v: %d of %d tokens\n", id, freq, length)
+			fmt.Printf("%v: %d of %d tokens\n", s.ID(doc), freq, length)
 		}
-		if err := p.Err(); err != nil {
-			log.Fatal(err)
-		}
+	}
+	if err := r.Fault(); err != nil {
+		log.Fatal(err)
 	}
 	// Output:
 	// 000001:0000000078:0000: 1 of 6 tokens

@@ -75,14 +75,8 @@ func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string
 	t.Helper()
 	list := []string{}
 	for _, s := range r.Segments() {
-		at, err := s.PostingsOffset(f, []byte(term))
-		if err != nil {
-			t.Fatalf("PostingsOffset(%s, %q): %v", f, term, err)
-		}
-		p, err := s.PostingsAt(at)
-		if err != nil {
-			t.Fatalf("PostingsAt(%s, %q): %v", f, term, err)
-		}
+		at := s.PostingsOffset(f, []byte(term))
+		p := s.PostingsAt(at)
 		n := 0
 		for {
 			doc, freq, length, ok := p.Next()
@@ -90,18 +84,15 @@ func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string
 				break
 			}
 			n++
-			id, err := s.ID(doc)
-			if err != nil {
-				t.Errorf("ID(%d): %v", doc, err)
-			}
+			id := s.ID(doc)
 			list = append(list, fmt.Sprintf("%d:%d:%d %dx/%d", id.File, id.Offset, id.Part, freq, length))
 		}
-		if err := p.Err(); err != nil {
-			t.Fatalf("Postings(%s, %q).Err: %v", f, term, err)
+		if count := s.CountAt(at); count != n {
+			t.Errorf("CountAt(%s, %q) = %d, want %d", f, term, count, n)
 		}
-		if count, err := s.CountAt(at); err != nil || count != n {
-			t.Errorf("CountAt(%s, %q) = %d, %v, want %d", f, term, count, err, n)
-		}
+	}
+	if err := r.Fault(); err != nil {
+		t.Fatalf("Fault: %v", err)
 	}
 	return list
 }
@@ -280,26 +271,22 @@ func TestFields(t *testing.T) {
 		segment.FieldProvider: "p", segment.FieldModel: long[:256], segment.FieldCustom: "c", segment.FieldEntry: "0a1b2c3d",
 		segment.FieldFlag: segment.FlagError, segment.FieldEntryHash: segment.EntryHashTerm(0xfeed),
 	} {
-		bm, err := s.Bitmap(f, []byte(term))
-		if err != nil || bm.GetCardinality() != 1 {
-			t.Errorf("Bitmap(%s, %q) = %v, %v, want one document", f, term, bm, err)
+		bm := s.Bitmap(f, []byte(term))
+		if bm.GetCardinality() != 1 {
+			t.Errorf("Bitmap(%s, %q) = %v, want one document", f, term, bm)
 			continue
 		}
-		if id, err := s.ID(bm.Minimum()); err != nil || id != (segment.ID{File: 7, Offset: 1 << 33, Part: 300}) {
-			t.Errorf("Bitmap(%s, %q): id %v, %v", f, term, id, err)
+		if id := s.ID(bm.Minimum()); id != (segment.ID{File: 7, Offset: 1 << 33, Part: 300}) {
+			t.Errorf("Bitmap(%s, %q): id %v", f, term, id)
 		}
 	}
-	files, err := s.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := s.Files()
 	docs, records := 0, 0
 	for doc := range uint32(s.Len()) {
-		id, err := s.ID(doc)
-		file := files.File(doc)
+		id, file := s.ID(doc), files.File(doc)
 		switch {
-		case err != nil || id.File != file:
-			t.Errorf("Files().File(%d) = %d, ID = %v, %v", doc, file, id, err)
+		case id.File != file:
+			t.Errorf("Files().File(%d) = %d, ID = %v", doc, file, id)
 		case file == segment.NoFile:
 			records++
 		default:
@@ -310,29 +297,26 @@ func TestFields(t *testing.T) {
 		t.Errorf("%d documents and %d records, want 2 and 2", docs, records)
 	}
 	var terms []string
-	if err := s.Terms(segment.FieldText, []byte("conn"), func(term []byte, count int) bool {
+	s.Terms(segment.FieldText, []byte("conn"), func(term []byte, count int) bool {
 		terms = append(terms, fmt.Sprintf("%s %d", term, count))
 		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if diff := cmp.Diff([]string{"connect 1", "connection 1", "connections 1"}, terms); diff != "" {
 		t.Errorf("Terms: %s", diff)
 	}
 	terms = nil
-	if err := s.Fuzzy(segment.FieldText, nil, []byte("conection"), 2, func(term []byte) { terms = append(terms, string(term)) }); err != nil {
-		t.Fatal(err)
-	}
+	s.Fuzzy(segment.FieldText, nil, []byte("conection"), 2, func(term []byte) { terms = append(terms, string(term)) })
 	if diff := cmp.Diff([]string{"connection", "connections"}, terms); diff != "" {
 		t.Errorf("Fuzzy: %s", diff)
 	}
 	var copies []uint64
 	all := []uint32{0, 1, 2, 3}
-	if err := s.EntryHashes(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
-		t.Fatal(err)
-	}
+	s.EntryHashes(all, func(doc uint32, copy uint64) { copies = append(copies, copy) })
 	if diff := cmp.Diff([]uint64{0xfeed}, copies); diff != "" {
 		t.Errorf("Copies: %s", diff)
+	}
+	if err := s.Fault(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -406,14 +390,12 @@ func TestCompact(t *testing.T) {
 		r := openReader(t, dir)
 		for _, s := range r.Segments() {
 			// Dictionaries are not readable text.
-			if err := s.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
+			s.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
 				if string(term) != "keptword" {
 					t.Errorf("term %q is left after Compact", term)
 				}
 				return true
-			}); err != nil {
-				t.Error(err)
-			}
+			})
 		}
 		if got := found(t, r, segment.FieldText, "keptword"); len(got) != files || len(r.Segments()) != 1 {
 			t.Errorf("after Compact: %v in %d segments", got, len(r.Segments()))

@@ -41,25 +41,17 @@ func (n *Names) Owner(notes uint32, offset int64) (file uint32, ok bool) {
 
 // Owned returns the documents of a segment that are about sessions in other files, with those
 // files; nil if there are none.
-func (n *Names) Owned(seg *segment.Segment) (map[uint32]uint32, error) {
+func (n *Names) Owned(seg *segment.Segment) (owned map[uint32]uint32) {
 	if n == nil {
-		return nil, nil
+		return nil
 	}
-	runs, err := seg.Files()
-	if err != nil {
-		return nil, err
-	}
-	var owned map[uint32]uint32
+	runs := seg.Files()
 	for i, run := range runs {
 		if n.owners[run.File] == nil {
 			continue
 		}
 		for doc := run.First; doc < min(runs.End(i), uint32(seg.Len())); doc++ {
-			id, err := seg.ID(doc)
-			if err != nil {
-				return nil, err
-			}
-			if file, ok := n.owners[run.File][id.Offset]; ok {
+			if file, ok := n.owners[run.File][seg.ID(doc).Offset]; ok {
 				if owned == nil {
 					owned = make(map[uint32]uint32)
 				}
@@ -67,7 +59,7 @@ func (n *Names) Owned(seg *segment.Segment) (map[uint32]uint32, error) {
 			}
 		}
 	}
-	return owned, nil
+	return owned
 }
 
 func (n *Names) apply(s *session.Summary) {

@@ -176,6 +176,17 @@ func (r *Reader) Tokens() uint64 { return r.table.Tokens }
 // order. The reader owns them; they are closed with it.
 func (r *Reader) Segments() []*segment.Segment { return r.segments }
 
+// Fault returns the first Segment.Fault, nil if no segment has one. Callers ask for it before
+// they answer.
+func (r *Reader) Fault() error {
+	for _, s := range r.segments {
+		if err := s.Fault(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Keep keeps the pages of all segments mapped, or no longer; see segment.Segment.Keep.
 func (r *Reader) Keep(on bool) {
 	for _, s := range r.segments {

@@ -167,7 +167,20 @@ func TestSegmentCutUnderReader(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := openReader(t, dir)
+	questions := map[string]func(s *segment.Segment){
+		"Postings": func(s *segment.Segment) { s.Postings(segment.FieldText, []byte("common")) },
+		"Bitmap":   func(s *segment.Segment) { s.Bitmap(segment.FieldKind, []byte("reply")) },
+		"Mark":     func(s *segment.Segment) { s.Mark(1, make([]uint64, (s.Len()+63)/64)) },
+		"Keywords": func(s *segment.Segment) { s.KeywordsOf(segment.FieldKind, []uint32{0}, func(int, []byte) {}) },
+		"Terms":    func(s *segment.Segment) { s.Terms(segment.FieldText, nil, func([]byte, int) bool { return true }) },
+		"Fuzzy":    func(s *segment.Segment) { s.Fuzzy(segment.FieldText, nil, []byte("comon"), 1, func([]byte) {}) },
+		"Files":    func(s *segment.Segment) { s.Files() },
+		"ID":       func(s *segment.Segment) { s.ID(0) },
+	}
+	r, readers := openReader(t, dir), map[string]*index.Reader{}
+	for what := range questions {
+		readers[what] = openReader(t, dir) // which has no fault yet
+	}
 	segments, err := filepath.Glob(filepath.Join(dir, "segments", "*.zap"))
 	if err != nil || len(segments) != 1 {
 		t.Fatalf("segments: %v, %v", segments, err)
@@ -175,25 +188,16 @@ func TestSegmentCutUnderReader(t *testing.T) {
 	if err := os.Truncate(segments[0], 0); err != nil {
 		t.Fatal(err)
 	}
-	s := r.Segments()[0]
-	for what, ask := range map[string]func() error{
-		"Postings": func() error { _, err := s.Postings(segment.FieldText, []byte("common")); return err },
-		"Bitmap":   func() error { _, err := s.Bitmap(segment.FieldKind, []byte("reply")); return err },
-		"Mark":     func() error { return s.Mark(1, make([]uint64, (s.Len()+63)/64)) },
-		"Keywords": func() error { return s.KeywordsOf(segment.FieldKind, []uint32{0}, func(int, []byte) {}) },
-		"Terms":    func() error { return s.Terms(segment.FieldText, nil, func([]byte, int) bool { return true }) },
-		"Fuzzy": func() error {
-			return s.Fuzzy(segment.FieldText, nil, []byte("comon"), 1, func([]byte) {})
-		},
-		"Files":  func() error { _, err := s.Files(); return err },
-		"Record": func() error { _, err := r.Record(1); return err },
-		"Verify": func() error { return errors.Join(r.Verify(t.Context())...) },
-	} {
-		if err := ask(); !errors.Is(err, index.ErrDamaged) {
+	for what, ask := range questions {
+		ask(readers[what].Segments()[0])
+		if err := readers[what].Fault(); !errors.Is(err, index.ErrDamaged) {
 			t.Errorf("%s: %v, want ErrDamaged", what, err)
 		}
 	}
-	if id, err := s.ID(0); !errors.Is(err, index.ErrDamaged) {
-		t.Errorf("ID: %v, %v, want ErrDamaged", id, err)
+	if _, err := r.Record(1); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("Record: %v, want ErrDamaged", err)
+	}
+	if err := errors.Join(r.Verify(t.Context())...); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("Verify: %v, want ErrDamaged", err)
 	}
 }

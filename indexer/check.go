@@ -157,13 +157,10 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 		prints := make([]print, seg.Len())
 		live := make([]bool, seg.Len())
 		for _, f := range segment.Fields() {
-			err := seg.Walk(f, func(term []byte, doc, freq, length uint32) {
+			seg.Walk(f, func(term []byte, doc, freq, length uint32) {
 				prints[doc].add(f, term, freq, length)
 				live[doc] = true
 			})
-			if err != nil {
-				return nil, err
-			}
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -174,19 +171,13 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 				docs = append(docs, uint32(doc))
 			}
 		}
-		err := seg.EntryHashes(docs, func(doc uint32, mark uint64) {
+		seg.EntryHashes(docs, func(doc uint32, mark uint64) {
 			if mark != 0 {
 				prints[doc].add(copyValues, []byte(segment.EntryHashTerm(mark)), 0, 0)
 			}
 		})
-		if err != nil {
-			return nil, err
-		}
 		for _, doc := range docs {
-			id, err := seg.ID(doc)
-			if err != nil {
-				return nil, err
-			}
+			id := seg.ID(doc)
 			if id.File == segment.NoFile {
 				continue
 			}
@@ -196,7 +187,7 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 			held[id.File][place{id.Offset, id.Part}] += prints[doc]
 		}
 	}
-	return held, nil
+	return held, reader.Fault()
 }
 
 // compare reads the indexed part of a session file and looks up each of its parts in

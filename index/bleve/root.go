@@ -73,8 +73,8 @@ func (s *Snapshot) bucket() (bucket, error) {
 			return nil, err
 		}
 		values := bucket{"p": []byte(link)}
-		hidden, err := seg.Hidden()
-		if err != nil {
+		hidden := seg.Hidden()
+		if err := seg.Fault(); err != nil {
 			return nil, err
 		}
 		if !hidden.IsEmpty() {

@@ -61,27 +61,6 @@ func Contain(before bool, doing string, err *error) {
 	}
 }
 
-// Visiting is true while a function calls back: a panic is the caller's own then.
-type Visiting bool
-
-// Do calls back.
-func (v *Visiting) Do(visit func()) {
-	*v = true
-	visit()
-	*v = false
-}
-
-// ContainUnless is Contain for functions that call back: while they do, a panic continues.
-func ContainUnless(before bool, visiting *Visiting, doing string, err *error) {
-	debug.SetPanicOnFault(before)
-	if *visiting {
-		return
-	}
-	if p := recover(); p != nil {
-		*err = Recovered(doing, p)
-	}
-}
-
 // Recovered turns a recovered panic into an error that wraps ErrDamaged. A panic with
 // such an error is that error.
 func Recovered(doing string, p any) error {

@@ -476,7 +476,7 @@ func (s *Segment) checkField(f *inverted) error {
 		for _, freq, _, ok := postings.Next(); ok; _, freq, _, ok = postings.Next() {
 			docs, last = docs+1, freq
 		}
-		if err := postings.Err(); err != nil {
+		if err := s.Fault(); err != nil {
 			return err
 		}
 		if docs != want.docs {

@@ -213,14 +213,14 @@ func has(filter []byte, pairs []Pair) bool {
 
 // KeepAdjacent removes from a set of documents, a bit for each, those whose text does not
 // have all the pairs. It may keep others.
-func (s *Segment) KeepAdjacent(docs []uint64, pairs []Pair) (err error) {
-	defer format.Contain(format.Guard(), "read adjacency filters of "+s.name, &err)
+func (s *Segment) KeepAdjacent(docs []uint64, pairs []Pair) {
+	defer s.contain(format.Guard(), "read adjacency filters of "+s.name)
 	if len(pairs) == 0 {
-		return nil
+		return
 	}
 	filters := s.adjacency()
 	if filters.offsets == 0 {
-		return nil
+		return
 	}
 	for i, word := range docs {
 		for ; word != 0; word &= word - 1 {
@@ -229,5 +229,4 @@ func (s *Segment) KeepAdjacent(docs []uint64, pairs []Pair) (err error) {
 			}
 		}
 	}
-	return nil
 }

@@ -25,28 +25,34 @@ type reading struct {
 	read func(s *Segment) (any, error)
 }
 
+// faultOf returns the fault of a segment, and forgets it.
+func faultOf(s *Segment) error {
+	if err := s.fault.Swap(nil); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // readings returns every way to read a segment of damageSamples.
 func readings() []reading {
 	list := []reading{
-		{"Files", func(s *Segment) (any, error) { return s.Files() }},
+		{"Files", func(s *Segment) (any, error) { return s.readFiles(), faultOf(s) }},
 		{"ID", func(s *Segment) (any, error) {
 			var ids []ID
 			for doc := range uint32(s.Len()) {
-				id, err := s.ID(doc)
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, id)
+				ids = append(ids, s.ID(doc))
 			}
-			return ids, nil
+			return ids, faultOf(s)
 		}},
 		{"EntryHashes", func(s *Segment) (any, error) {
 			var got [][2]uint64
-			return &got, s.EntryHashes(allDocuments(s), func(doc uint32, hash uint64) { got = append(got, [2]uint64{uint64(doc), hash}) })
+			s.EntryHashes(allDocuments(s), func(doc uint32, hash uint64) { got = append(got, [2]uint64{uint64(doc), hash}) })
+			return &got, faultOf(s)
 		}},
 		{"KeywordsOf", func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.KeywordsOf(FieldTool, allDocuments(s), func(i int, term []byte) { got = append(got, fmt.Sprint(i, string(term))) })
+			s.KeywordsOf(FieldTool, allDocuments(s), func(i int, term []byte) { got = append(got, fmt.Sprint(i, string(term))) })
+			return &got, faultOf(s)
 		}},
 		{"EachStored", func(s *Segment) (any, error) {
 			var got []string
@@ -63,54 +69,50 @@ func readings() []reading {
 			return arrayOf(docs), err
 		}},
 		{"Infix", func(s *Segment) (any, error) {
-			docs, ok, err := s.Infix(FieldText, []byte("ord1"), false, 1000)
-			return fmt.Sprint(arrayOf(docs), ok), err
+			docs, ok := s.Infix(FieldText, []byte("ord1"), false, 1000)
+			return fmt.Sprint(arrayOf(docs), ok), faultOf(s)
 		}},
 		{"Infix at the end", func(s *Segment) (any, error) {
-			docs, ok, err := s.Infix(FieldText, []byte("7"), true, 1000)
-			return fmt.Sprint(arrayOf(docs), ok), err
+			docs, ok := s.Infix(FieldText, []byte("7"), true, 1000)
+			return fmt.Sprint(arrayOf(docs), ok), faultOf(s)
 		}},
 		{"Fuzzy", func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.Fuzzy(FieldText, []byte("w"), []byte("word12"), 2, func(term []byte) { got = append(got, string(term)) })
+			s.Fuzzy(FieldText, []byte("w"), []byte("word12"), 2, func(term []byte) { got = append(got, string(term)) })
+			return &got, faultOf(s)
 		}},
 		{"Typos", func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.Typos(FieldText, []byte("word12"), func(term []byte) { got = append(got, string(term)) })
+			s.Typos(FieldText, []byte("word12"), func(term []byte) { got = append(got, string(term)) })
+			return &got, faultOf(s)
 		}},
 		{"Walk", func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.Walk(FieldText, func(term []byte, doc, freq, length uint32) {
+			s.Walk(FieldText, func(term []byte, doc, freq, length uint32) {
 				got = append(got, fmt.Sprint(string(term), doc, freq, length))
 			})
+			return &got, faultOf(s)
 		}},
 	}
 	for _, f := range append(Fields(), fieldID) {
 		list = append(list, reading{"Terms of " + string(f), func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.Terms(f, nil, func(term []byte, count int) bool {
+			s.Terms(f, nil, func(term []byte, count int) bool {
 				got = append(got, fmt.Sprint(string(term), count))
 				return true
 			})
+			return &got, faultOf(s)
 		}})
 	}
 	for _, f := range []Field{FieldKind, FieldTool, FieldText} {
 		for _, term := range []string{"prompt", "bash", "common", "word12", "absent"} {
 			list = append(list, reading{fmt.Sprintf("%s %s", f, term), func(s *Segment) (any, error) {
-				at, err := s.PostingsOffset(f, []byte(term))
-				if err != nil {
-					return nil, err
-				}
-				n, err := s.CountAt(at)
-				if err != nil {
-					return nil, err
-				}
+				at := s.PostingsOffset(f, []byte(term))
+				n := s.CountAt(at)
 				set := make([]uint64, (s.Len()+63)/64)
-				if err := s.Mark(at, set); err != nil {
-					return nil, err
-				}
-				docs, err := s.Bitmap(f, []byte(term))
-				return fmt.Sprint(n, set, arrayOf(docs)), err
+				s.Mark(at, set)
+				docs := s.Bitmap(f, []byte(term))
+				return fmt.Sprint(n, set, arrayOf(docs)), faultOf(s)
 			}})
 		}
 	}
@@ -135,18 +137,15 @@ func questions(t *testing.T, s *Segment) (list []question) {
 		}
 		size, at := s.uvarint(fields.dictionary)
 		dictionary := place{at, size}
-		err := s.eachTerm(f, nil, nil, func(b []byte, at PostingsOffset) error {
+		s.eachTerm(f, nil, nil, func(b []byte, at PostingsOffset) bool {
 			term := bytes.Clone(b)
 			q := question{what: fmt.Sprintf("%s %s", f, term), in: []place{dictionary}, ask: func(s *Segment) (any, error) {
-				p, err := s.Postings(f, term)
-				if err != nil {
-					return nil, err
-				}
+				p := s.Postings(f, term)
 				var got [][3]uint32
 				for doc, freq, length, ok := p.Next(); ok; doc, freq, length, ok = p.Next() {
 					got = append(got, [3]uint32{doc, freq, length})
 				}
-				return got, p.Err()
+				return got, faultOf(s)
 			}}
 			if !at.isOneHit() {
 				freqs, bitmap := s.listParts(at)
@@ -156,16 +155,13 @@ func questions(t *testing.T, s *Segment) (list []question) {
 				q.in = append(q.in, place{freqs, bitmap.at + bitmap.size - freqs})
 			}
 			list = append(list, q)
-			return nil
+			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	for doc := range uint32(s.Len()) {
 		list = append(list, question{what: fmt.Sprint("document ", doc), ask: func(s *Segment) (any, error) {
-			id, err := s.ID(doc)
-			if err != nil || id.File != NoFile {
+			id := s.ID(doc)
+			if err := faultOf(s); err != nil || id.File != NoFile {
 				return id, err
 			}
 			return s.StoredAt(doc, nil)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/blevesearch/vellum"
@@ -108,9 +107,9 @@ func (w *writer) invert(f *inverted) {
 }
 
 // PostingsOffset looks up a term; 0 when no document has it.
-func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err error) {
-	defer format.Contain(format.Guard(), "look up a term", &err)
-	return s.lookUp(f, term), nil
+func (s *Segment) PostingsOffset(f Field, term []byte) PostingsOffset {
+	defer s.contain(format.Guard(), "look up a term")
+	return s.lookUp(f, term)
 }
 
 // lookUp is PostingsOffset for callers that contain faults.
@@ -123,27 +122,22 @@ func (s *Segment) lookUp(f Field, term []byte) PostingsOffset {
 }
 
 // eachTerm visits the terms of a field in [start, end), as fst.walk does.
-func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
-	tree, have := s.fst(f)
-	if !have {
-		return nil
+func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) bool) {
+	if tree, have := s.fst(f); have {
+		tree.walk(start, end, nil, visit)
 	}
-	return tree.walk(start, end, nil, visit)
 }
 
 // Terms visits the terms of a field that begin with the prefix, in byte order,
 // until visit returns false. The count is the number of documents that have the
 // term, deleted ones included. The term is valid during the visit only.
-func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "list terms", &err)
-	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
-		count, more := s.countPostings(at), false
-		visiting.Do(func() { more = visit(term, count) })
-		if !more {
-			return errStop
-		}
-		return nil
+func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) {
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "list terms")
+	s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) (more bool) {
+		count := s.countPostings(at)
+		calling.do(func() { more = visit(term, count) })
+		return more
 	})
 }
 
@@ -164,18 +158,18 @@ func prefixEnd(prefix []byte) []byte {
 // Walk visits every posting of a field, of live documents only, in the order of the
 // terms. The term is valid during the visit only; frequency and length are 0 except
 // in FieldText.
-func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "list postings", &err)
-	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
+func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) {
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "list postings")
+	s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) bool {
 		p := s.postingsAt(at)
 		for doc, freq, length, ok := p.Next(); ok; doc, freq, length, ok = p.Next() {
 			if f != FieldText {
 				freq, length = 0, 0
 			}
-			visiting.Do(func() { visit(term, doc, freq, length) })
+			calling.do(func() { visit(term, doc, freq, length) })
 		}
-		return p.Err()
+		return true
 	})
 }
 
@@ -402,39 +396,33 @@ func (t *fst) get(term []byte) (value uint64) {
 	return value + out
 }
 
-// errStop ends a walk early, without an error.
-var errStop = errors.New("stop")
-
 // walk visits the terms in [start, end) that an automaton matches, in byte order, until
-// visit returns an error. Without bounds or automaton, they are nil. The term is valid only
+// visit returns false. Without bounds or automaton, they are nil. The term is valid only
 // during the visit.
-func (t *fst) walk(start, end []byte, a *levenshtein, visit func(term []byte, at PostingsOffset) error) error {
+func (t *fst) walk(start, end []byte, a *levenshtein, visit func(term []byte, at PostingsOffset) bool) {
 	w := termWalk{fst: *t, start: start, end: end, automaton: a, visit: visit}
-	err := w.walk(w.root, levenshteinStart, 0, len(start) > 0, end != nil)
-	if err == errStop {
-		return nil
-	}
-	return err
+	w.walk(w.root, levenshteinStart, 0, len(start) > 0, end != nil)
 }
 
 type termWalk struct {
 	fst
 	start, end []byte
 	automaton  *levenshtein
-	visit      func(term []byte, at PostingsOffset) error
+	visit      func(term []byte, at PostingsOffset) bool
 
 	term []byte // the bytes on the path to the node
 }
 
 // walk visits the terms at and below an address. value is the sum of the outputs on the
-// path. low is set while the path is a prefix of start, high while it is a prefix of end.
-func (w *termWalk) walk(addr, state int, value uint64, low, high bool) error {
+// path. low is set while the path is a prefix of start, high while it is a prefix of end. It
+// reports whether more terms are wanted.
+func (w *termWalk) walk(addr, state int, value uint64, low, high bool) bool {
 	depth := len(w.term)
 	if depth > maxDepth {
 		panic("a term that is too long")
 	}
 	if high && depth == len(w.end) {
-		return nil
+		return true
 	}
 	if low && depth == len(w.start) {
 		low = false
@@ -447,32 +435,30 @@ func (w *termWalk) walk(addr, state int, value uint64, low, high bool) error {
 		return w.follow(c, next, state, value+out, low, high)
 	}
 	m := w.many(addr)
-	if m.ends {
-		if err := w.found(state, value+m.endingValue, low); err != nil {
-			return err
-		}
+	if m.ends && !w.found(state, value+m.endingValue, low) {
+		return false
 	}
 	for i := m.n - 1; i >= 0; i-- {
 		c, out, next := w.transition(&m, i)
-		if err := w.follow(c, next, state, value+out, low, high); err != nil {
-			return err
+		if !w.follow(c, next, state, value+out, low, high) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // follow walks on after a byte, unless that leads to no term that is wanted.
-func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool) error {
+func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool) bool {
 	depth := len(w.term)
 	if low {
 		if c < w.start[depth] {
-			return nil
+			return true
 		}
 		low = c == w.start[depth]
 	}
 	if high {
 		if c > w.end[depth] {
-			return nil
+			return true
 		}
 		high = c == w.end[depth]
 	}
@@ -480,7 +466,7 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 	defer func() { w.term = w.term[:depth] }()
 	if w.automaton != nil {
 		if state = w.automaton.accept(state, w.term); state == levenshteinDead {
-			return nil
+			return true
 		}
 	}
 	return w.walk(next, state, value, low, high)
@@ -488,9 +474,9 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 
 // found visits the term on the path, unless it is below start or the automaton does not
 // match it.
-func (w *termWalk) found(state int, value uint64, low bool) error {
+func (w *termWalk) found(state int, value uint64, low bool) bool {
 	if low || w.automaton != nil && !w.automaton.matches(state) {
-		return nil
+		return true
 	}
 	return w.visit(w.term, PostingsOffset(value))
 }

@@ -27,52 +27,54 @@ func (s *Segment) Live() int {
 
 // Hidden returns the numbers of all that is not a live document: deleted documents and
 // stored values. The bitmap is the caller's.
-func (s *Segment) Hidden() (*roaring.Bitmap, error) {
-	b, err := s.Bitmap(fieldRecord, []byte(recordTerm))
-	if err == nil && s.deleted != nil {
+func (s *Segment) Hidden() *roaring.Bitmap {
+	b := s.Bitmap(fieldRecord, []byte(recordTerm))
+	if s.deleted != nil {
 		b.Or(s.deleted)
 	}
-	return b, err
+	return b
 }
 
 // Bitmap returns the live documents that have the keyword. The bitmap is the
 // caller's.
-func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
-	defer format.Contain(format.Guard(), "look up a keyword", &err)
+func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap) {
+	defer s.contain(format.Guard(), "look up a keyword")
 	b = roaring.New()
 	if at := s.lookUp(f, term); at != 0 {
-		s.readDocuments(at, b)
-		b.CloneCopyOnWriteContainers() // they are in mapped memory
-		s.keepLive(b)
+		docs := roaring.New()
+		s.readDocuments(at, docs)
+		docs.CloneCopyOnWriteContainers() // they are in mapped memory
+		s.keepLive(docs)
+		return docs
 	}
-	return b, nil
+	return b
 }
 
 // Mark sets the bits of the live documents that have the term with these postings,
 // and clears those of deleted documents. The set has a bit for each document, in
 // words of 64.
-func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
-	defer format.Contain(format.Guard(), "read postings", &err)
+func (s *Segment) Mark(at PostingsOffset, set []uint64) {
+	defer s.contain(format.Guard(), "read postings")
 	if at == 0 {
-		return nil
+		return
 	}
 	m := markers.Get().(*marker)
 	defer markers.Put(m)
 	s.readDocuments(at, &m.docs)
 	if m.docs.IsEmpty() {
-		return nil
+		return
 	}
 	if last := m.docs.Maximum(); int(last) >= s.length {
-		return format.Damaged("document number %d", last)
+		panic(format.Damaged("document number %d", last))
 	}
 	m.mark(set)
 	if s.length%64 != 0 && set[len(set)-1]>>(s.length%64) != 0 { // documents do not ascend
-		return errPostings
+		clear(set)
+		panic(errPostings)
 	}
 	for i, w := range s.deletedBits() {
 		set[i] &^= w
 	}
-	return nil
 }
 
 // marker is the memory of Mark.
@@ -102,18 +104,18 @@ func (m *marker) mark(set []uint64) {
 // KeywordsOf visits the keywords that the documents have in a field, in the order
 // of the terms: i is the index of the document in docs. Deleted documents may have
 // some too. The term is valid during the visit only.
-func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "look up keywords", &err)
+func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) {
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "look up keywords")
 	var having roaring.Bitmap
-	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
+	s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) bool {
 		s.readDocuments(at, &having)
 		for i, doc := range docs {
 			if having.Contains(doc) {
-				visiting.Do(func() { visit(i, term) })
+				calling.do(func() { visit(i, term) })
 			}
 		}
-		return nil
+		return true
 	})
 }
 
@@ -224,20 +226,19 @@ func (s *Segment) KnownDuplicates(docs []uint32, visit func(doc uint32, hash uin
 
 // EntryHashes visits those of the documents, whose numbers ascend, that have a hash
 // of their entry.
-func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)) (err error) {
+func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)) {
 	if s.KnownDuplicates(docs, func(doc uint32, hash uint64, _ int) { visit(doc, hash) }) {
-		return nil
+		return
 	}
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "read which entries are copies", &err)
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "read which entries are copies")
 	s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
 		hash, ok := parseEntryHash(value)
 		if !ok {
 			panic(format.Damaged("values of %s", FieldEntryHash))
 		}
-		visiting.Do(func() { visit(doc, hash) })
+		calling.do(func() { visit(doc, hash) })
 	})
-	return nil
 }
 
 // FileRuns has the files of the documents of a segment. The documents of one file are
@@ -267,31 +268,33 @@ func (r FileRuns) File(doc uint32) uint32 {
 
 // Files returns the files of all documents. The slice is the segment's own and must
 // not be changed.
-func (s *Segment) Files() (FileRuns, error) { return s.files() }
+func (s *Segment) Files() FileRuns { return s.files() }
 
-func (s *Segment) readFiles() (runs FileRuns, err error) {
-	defer format.Contain(format.Guard(), "read the files of documents", &err)
+func (s *Segment) readFiles() (runs FileRuns) {
+	defer func() {
+		if s.Fault() != nil {
+			runs = FileRuns{{0, NoFile}}
+		}
+	}()
+	defer s.contain(format.Guard(), "read the files of documents")
 	type piece struct{ first, last, file uint32 }
 	var pieces []piece
 	var docs roaring.Bitmap
-	err = s.eachTerm(FieldFile, nil, nil, func(term []byte, at PostingsOffset) error {
+	s.eachTerm(FieldFile, nil, nil, func(term []byte, at PostingsOffset) bool {
 		number, err := strconv.ParseUint(string(term), 16, 32)
 		if err != nil {
-			return format.Damaged("file number %q", term)
+			panic(format.Damaged("file number %q", term))
 		}
 		s.readDocuments(at, &docs)
 		eachRun(&docs, func(first, last uint32) { pieces = append(pieces, piece{first, last, uint32(number)}) })
-		return nil
+		return true
 	})
-	if err != nil {
-		return nil, err
-	}
 	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.first, b.first) })
 	runs = make(FileRuns, 0, 2*len(pieces)+1)
 	next := uint32(0) // the document after the last piece
 	for _, p := range pieces {
 		if p.first < next || int(p.last) >= s.length {
-			return nil, format.Damaged("documents of file %d", p.file)
+			panic(format.Damaged("documents of file %d", p.file))
 		}
 		if p.first > next {
 			runs = append(runs, FileRun{next, NoFile})
@@ -299,7 +302,7 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 		runs = append(runs, FileRun{p.first, p.file})
 		next = p.last + 1
 	}
-	return append(runs, FileRun{next, NoFile}), nil
+	return append(runs, FileRun{next, NoFile})
 }
 
 // eachRun visits the documents as runs of documents side by side: their first and

@@ -203,9 +203,10 @@ type file struct {
 	fingerprint Fingerprint // zero in memory
 	refs        atomic.Int64
 	kept        atomic.Bool // Trim leaves the pages mapped
+	fault       atomic.Pointer[error]
 
 	fields  map[Field]fieldOffsets
-	files   func() (FileRuns, error)
+	files   func() FileRuns
 	infixes *infixCache
 }
 

@@ -18,16 +18,16 @@ import (
 // Infix returns the live documents with a term that contains the needle, at its end
 // if atEnd. If more than most terms have it, ok is false and docs is nil. The needle
 // has 1 to 254 bytes; the bitmap is the caller's.
-func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roaring.Bitmap, ok bool, err error) {
-	defer format.Contain(format.Guard(), "search the terms", &err)
-	docs = roaring.New()
+func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roaring.Bitmap, ok bool) {
+	defer s.contain(format.Guard(), "search the terms")
 	tree, have := s.fst(f)
 	if !have || len(needle) == 0 || len(needle) > 254 {
-		return docs, true, nil
+		return roaring.New(), true
 	}
 	key := infixKey{f, string(needle), atEnd}
 	found, known := s.infixes.get(key)
 	if !known {
+		docs := roaring.New()
 		w := infixWalk{fst: tree, segment: s, step: occurrences(needle, atEnd), found: uint8(len(needle)), most: most, docs: docs}
 		if terms := s.inOrder(f, &tree); terms != nil && bytes.IndexByte(needle, 0) < 0 {
 			w.search(terms, needle, atEnd)
@@ -38,7 +38,7 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 			w.walk(tree.root, 0, 0, 0, 0)
 		}
 		if w.most < 0 {
-			return nil, false, nil
+			return nil, false
 		}
 		docs.AddMany(w.single)
 		docs.CloneCopyOnWriteContainers() // they are in mapped memory
@@ -46,11 +46,11 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 		s.infixes.put(key, found)
 	}
 	if found.terms > most {
-		return nil, false, nil
+		return nil, false
 	}
-	docs = found.docs.Clone()
-	s.keepLive(docs)
-	return docs, true, nil
+	live := found.docs.Clone()
+	s.keepLive(live)
+	return live, true
 }
 
 // infixCache has the latest results of Infix for all references to a segment, and the terms
@@ -118,9 +118,9 @@ func (s *Segment) inOrder(f Field, tree *fst) []byte {
 	defer c.mu.Unlock()
 	if c.walks++; c.terms == nil && c.walks > walksInTurn {
 		terms := make([]byte, 1, 1+10*tree.terms)
-		_ = tree.walk(nil, nil, nil, func(term []byte, _ PostingsOffset) error {
+		tree.walk(nil, nil, nil, func(term []byte, _ PostingsOffset) bool {
 			terms = append(append(terms, term...), 0)
-			return nil
+			return true
 		})
 		c.terms = terms
 	}
@@ -324,11 +324,12 @@ func (s *Segment) makeTrigrams() (t *trigrams, err error) {
 	}
 	t = &trigrams{first: []uint32{0}, words: min((tree.terms/columnTerms+1+63)/64, mostWords)}
 	t.rows = make([]uint64, trigramRows*t.words)
-	return t, tree.walk(nil, nil, nil, t.add)
+	tree.walk(nil, nil, nil, t.add)
+	return t, nil
 }
 
 // add adds the next term. A column begins with the first term of a prefix of 3 bytes.
-func (t *trigrams) add(term []byte, _ PostingsOffset) error {
+func (t *trigrams) add(term []byte, _ PostingsOffset) bool {
 	same := 0 // bytes that the term before has too
 	for same < min(len(term), len(t.last)) && term[same] == t.last[same] {
 		same++
@@ -344,7 +345,7 @@ func (t *trigrams) add(term []byte, _ PostingsOffset) error {
 		t.set(term[n-2], term[n-1], 0)
 	}
 	t.last = append(t.last[:0], term...)
-	return nil
+	return true
 }
 
 func (t *trigrams) set(a, b, c byte) {

@@ -46,12 +46,10 @@ func (w randomWords) text(n int) string {
 func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 	t.Helper()
 	var terms []string
-	if err := seg.Terms(FieldText, nil, func(term []byte, _ int) bool {
+	seg.Terms(FieldText, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
 		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	for range rounds {
 		needle := rng.word(1 + rng.IntN(4))
 		if len(terms) > 0 && rng.IntN(3) > 0 {
@@ -67,11 +65,7 @@ func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 		for _, term := range terms {
 			if atEnd && strings.HasSuffix(term, needle) || !atEnd && strings.Contains(term, needle) {
 				n++
-				docs, err := seg.Bitmap(FieldText, []byte(term))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, doc := range docs.ToArray() {
+				for _, doc := range seg.Bitmap(FieldText, []byte(term)).ToArray() {
 					want[doc] = true
 				}
 			}
@@ -81,8 +75,8 @@ func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 			most = max(0, n-rng.IntN(3))
 		}
 		seg.infixes.walks, seg.infixes.terms = rng.IntN(2)*walksInTurn, nil // the terms get into memory, or do not
-		docs, ok, err := seg.Infix(FieldText, []byte(needle), atEnd, most)
-		if err != nil || ok != (n <= most) {
+		docs, ok := seg.Infix(FieldText, []byte(needle), atEnd, most)
+		if err := seg.Fault(); err != nil || ok != (n <= most) {
 			t.Fatalf("Infix(%q, %t, %d): %t, %v, and %d terms have it", needle, atEnd, most, ok, err, n)
 		}
 		if !ok {
@@ -121,14 +115,14 @@ func TestInfixAgain(t *testing.T) {
 	t.Cleanup(func() { _ = fewer.Close() })
 	for range 3 {
 		for s, want := range map[*Segment][]uint32{seg: {0, 1, 3}, fewer: {0, 3}} {
-			docs, ok, err := s.Infix(FieldText, []byte("user"), false, 100)
-			if err != nil || !ok || !slices.Equal(docs.ToArray(), want) {
+			docs, ok := s.Infix(FieldText, []byte("user"), false, 100)
+			if err := s.Fault(); err != nil || !ok || !slices.Equal(docs.ToArray(), want) {
 				t.Fatalf("documents %v, %t, %v; want %v", docs, ok, err, want)
 			}
 			docs.Clear()
 		}
-		if docs, ok, err := seg.Infix(FieldText, []byte("user"), false, 1); ok || err != nil {
-			t.Errorf("documents %v, %v: more terms than allowed", docs, err)
+		if docs, ok := seg.Infix(FieldText, []byte("user"), false, 1); ok || seg.Fault() != nil {
+			t.Errorf("documents %v, %v: more terms than allowed", docs, seg.Fault())
 		}
 	}
 }
@@ -139,8 +133,8 @@ func TestInfixOfNothing(t *testing.T) {
 	t.Parallel()
 	seg := openFile(t, textDocuments("", "!")...)
 	for n := range byte(walksInTurn + 2) {
-		if docs, ok, err := seg.Infix(FieldText, []byte{'a' + n}, false, 100); err != nil || !ok || !docs.IsEmpty() {
-			t.Fatalf("documents %v, %t, %v; want none", docs, ok, err)
+		if docs, ok := seg.Infix(FieldText, []byte{'a' + n}, false, 100); seg.Fault() != nil || !ok || !docs.IsEmpty() {
+			t.Fatalf("documents %v, %t, %v; want none", docs, ok, seg.Fault())
 		}
 	}
 }
@@ -152,8 +146,8 @@ func TestInfixAtTheSameTime(t *testing.T) {
 	for n := range uint32(8) {
 		all.Go(func() {
 			for range 100 {
-				docs, ok, err := seg.Infix(FieldText, []byte("user"), false, 100)
-				if err != nil || !ok || !slices.Equal(docs.ToArray(), []uint32{0, 1, 3}) {
+				docs, ok := seg.Infix(FieldText, []byte("user"), false, 100)
+				if err := seg.Fault(); err != nil || !ok || !slices.Equal(docs.ToArray(), []uint32{0, 1, 3}) {
 					t.Errorf("documents %v, %t, %v", docs, ok, err)
 					return
 				}
@@ -169,9 +163,10 @@ func TestInfixMemory(t *testing.T) {
 	t.Parallel()
 	seg := openFile(t, textDocuments("some words of a text")...)
 	for i := range 1000 {
-		if _, _, err := seg.Infix(FieldText, fmt.Appendf(nil, "x%d", i), false, 10); err != nil {
-			t.Fatal(err)
-		}
+		seg.Infix(FieldText, fmt.Appendf(nil, "x%d", i), false, 10)
+	}
+	if err := seg.Fault(); err != nil {
+		t.Fatal(err)
 	}
 	size := 0
 	for _, found := range seg.infixes.latest {

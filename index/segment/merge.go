@@ -12,6 +12,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/index/format"
+	"pigrep/internal/lists"
 )
 
 // Merge writes the live documents of the segments, in their order, as one segment into a
@@ -212,8 +213,8 @@ func (m *merger) postings(f fieldSpec, having []*cursor) PostingsOffset {
 				m.lengths[number] = lengths[i]
 			}
 		}
-		if p.Err() != nil {
-			panic(p.Err())
+		if err := c.Fault(); err != nil {
+			panic(err)
 		}
 	}
 	switch {
@@ -237,7 +238,6 @@ type cursor struct {
 // eachTerm visits the terms of a field that any source has, in byte order, with a cursor
 // at each source that has the term, in their order.
 func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) error) error {
-	var failed error
 	var queue []*cursor // the next one is the last
 	advance := func(c *cursor) {
 		var ok bool
@@ -249,12 +249,12 @@ func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) err
 		}
 	}
 	for _, s := range m.sources {
-		next, stop := iter.Pull2(s.terms(f, &failed))
+		next, stop := iter.Pull2(s.terms(f))
 		defer stop()
 		advance(&cursor{source: s, next: next})
 	}
 	var having []*cursor
-	for len(queue) > 0 && failed == nil {
+	for len(queue) > 0 {
 		having = having[:0]
 		for n := len(queue) - 1; n >= 0 && (len(having) == 0 || bytes.Equal(queue[n].term, having[0].term)); n-- {
 			having = append(having, queue[n])
@@ -267,21 +267,14 @@ func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) err
 			advance(c)
 		}
 	}
-	return failed
+	return errors.Join(lists.Map(m.sources, func(s *source) error { return s.Fault() })...)
 }
 
-// terms iterates over the terms of a field. A term is valid until the next one. An error
-// ends the terms, and is stored.
-func (s *Segment) terms(f Field, failed *error) iter.Seq2[[]byte, PostingsOffset] {
+// terms iterates over the terms of a field. A term is valid until the next one. They end where the
+// segment has a Fault.
+func (s *Segment) terms(f Field) iter.Seq2[[]byte, PostingsOffset] {
 	return func(yield func([]byte, PostingsOffset) bool) {
-		var err error
-		defer func() { *failed = errors.Join(*failed, err) }()
-		defer format.Contain(format.Guard(), "list terms", &err)
-		err = s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
-			if !yield(term, at) {
-				return errStop
-			}
-			return nil
-		})
+		defer s.contain(format.Guard(), "list terms")
+		s.eachTerm(f, nil, nil, yield)
 	}
 }

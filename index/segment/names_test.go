@@ -39,18 +39,14 @@ func TestNames(t *testing.T) {
 	}
 	defer s.Close()
 	have := make([][]string, len(texts))
-	err = s.Terms(FieldName, nil, func(term []byte, _ int) bool {
-		docs, err := s.Bitmap(FieldName, term)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for it := docs.Iterator(); it.HasNext(); {
+	s.Terms(FieldName, nil, func(term []byte, _ int) bool {
+		for it := s.Bitmap(FieldName, term).Iterator(); it.HasNext(); {
 			doc := it.Next()
 			have[doc] = append(have[doc], string(term))
 		}
 		return true
 	})
-	if err != nil {
+	if err := s.Fault(); err != nil {
 		t.Fatal(err)
 	}
 	for i, x := range texts {

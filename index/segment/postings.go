@@ -242,15 +242,15 @@ func (b *body) countPostings(at PostingsOffset) (count int) {
 }
 
 // Postings returns the live documents that have the term.
-func (s *Segment) Postings(f Field, term []byte) (p Postings, err error) {
-	defer format.Contain(format.Guard(), "look up a term", &err)
-	return s.postingsAt(s.lookUp(f, term)), nil
+func (s *Segment) Postings(f Field, term []byte) Postings {
+	defer s.contain(format.Guard(), "look up a term")
+	return s.postingsAt(s.lookUp(f, term))
 }
 
 // PostingsAt returns the live documents that have the term with these postings.
-func (s *Segment) PostingsAt(at PostingsOffset) (p Postings, err error) {
-	defer format.Contain(format.Guard(), "read postings", &err)
-	return s.postingsAt(at), nil
+func (s *Segment) PostingsAt(at PostingsOffset) Postings {
+	defer s.contain(format.Guard(), "read postings")
+	return s.postingsAt(at)
 }
 
 func (s *Segment) postingsAt(at PostingsOffset) Postings {
@@ -271,17 +271,17 @@ func (s *Segment) isLive(doc uint32) bool {
 
 // CountAt returns the number of live documents that have the term with these
 // postings.
-func (s *Segment) CountAt(at PostingsOffset) (n int, err error) {
-	defer format.Contain(format.Guard(), "count documents", &err)
+func (s *Segment) CountAt(at PostingsOffset) int {
+	defer s.contain(format.Guard(), "count documents")
 	switch {
 	case at == 0, at.isOneHit() && !s.isLive(at.document()):
-		return 0, nil
+		return 0
 	case at.isOneHit(), s.deleted == nil:
-		return s.countPostings(at), nil
+		return s.countPostings(at)
 	}
 	var docs roaring.Bitmap
 	s.readDocuments(at, &docs)
-	return int(docs.GetCardinality() - docs.AndCardinality(s.deleted)), nil
+	return int(docs.GetCardinality() - docs.AndCardinality(s.deleted))
 }
 
 // Postings are the live documents that have a term, in ascending order. They are
@@ -296,7 +296,6 @@ type Postings struct {
 	deleted    []uint64  // of the segment
 	least      uint32    // that the next document can be
 	only       [3]uint32 // the document of a list of one, its frequency and length
-	err        error
 }
 
 // postingsBlock holds the postings that are decoded in one go.
@@ -332,7 +331,7 @@ func (p *Postings) read(at PostingsOffset, bitmap *roaring.Bitmap, docs *roaring
 
 // Next returns the next document, how often it has the term, and how many tokens
 // the field has in it; frequency and length are 0 in keyword fields. It returns
-// false at the end and after an error, which Err returns.
+// false at the end, and where the segment has a Fault.
 func (p *Postings) Next() (doc, freq, length uint32, ok bool) {
 	if p.next >= p.have && !p.fill() {
 		return 0, 0, 0, false
@@ -359,9 +358,6 @@ func (p *Postings) NextBlock() (docs, freqs, lengths []uint32) {
 	return p.block.docs[from:to], p.block.freqs[from:to], p.block.lengths[from:to]
 }
 
-// Err returns the error that ended the postings, nil when there was none.
-func (p *Postings) Err() error { return p.err }
-
 // fill decodes the next block and reports whether there is any.
 func (p *Postings) fill() bool {
 	p.next, p.have = 0, 0
@@ -383,7 +379,7 @@ func (p *Postings) fill() bool {
 
 // decode decodes a block and returns how many of it are live.
 func (p *Postings) decode() (live int) {
-	defer format.Contain(format.Guard(), "read postings", &p.err)
+	defer p.segment.contain(format.Guard(), "read postings")
 	docs := p.docs
 	p.docs = nil // unless all goes well
 	b := p.block

@@ -63,10 +63,7 @@ func TestPostingsOfList(t *testing.T) {
 					s.deleted.Add(docs[i])
 				}
 			}
-			want, err := s.CountAt(at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := s.CountAt(at)
 			p, got := s.postingsAt(at), 0
 			for i := range n {
 				if every > 0 && i%every == 0 {
@@ -78,16 +75,17 @@ func TestPostingsOfList(t *testing.T) {
 				}
 				got++
 			}
-			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
-				t.Errorf("%d postings, count = %d, then %t, %v", got, want, ok, p.Err())
+			if _, _, _, ok := p.Next(); ok || s.Fault() != nil || got != want {
+				t.Errorf("%d postings, count = %d, then %t, %v", got, want, ok, s.Fault())
 			}
 			checkBlocks(t, at, s)
 		}
 		// A document number that the segment cannot have.
-		p := (&Segment{file: &file{body: inMemory(data)}, length: int(docs[n-1])}).postingsAt(at)
+		s := &Segment{file: &file{body: inMemory(data)}, length: int(docs[n-1])}
+		p := s.postingsAt(at)
 		for ok := true; ok; _, _, _, ok = p.Next() {
 		}
-		if p.Err() == nil {
+		if s.Fault() == nil {
 			t.Errorf("postings of %d with a number out of range: no error", n)
 		}
 	}
@@ -110,8 +108,8 @@ func checkBlocks(t *testing.T, at PostingsOffset, s *Segment) {
 			}
 		}
 	}
-	if doc, _, _, ok := one.Next(); ok || many.Err() != nil {
-		t.Errorf("NextBlock ends before %d: %v", doc, many.Err())
+	if doc, _, _, ok := one.Next(); ok || s.Fault() != nil {
+		t.Errorf("NextBlock ends before %d: %v", doc, s.Fault())
 	}
 }
 
@@ -184,14 +182,12 @@ func TestMark(t *testing.T) {
 			want[0] = 1 // stays
 		}
 		got := slices.Clone(want)
-		p, err := s.PostingsAt(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := s.PostingsAt(1)
 		for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
 			want[doc/64] |= 1 << (doc % 64)
 		}
-		if err := s.Mark(1, got); err != nil || !slices.Equal(got, want) {
+		s.Mark(1, got)
+		if err := s.Fault(); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("Mark of %v in %d documents, %v: bits differ from Next", docs, length, err)
 		}
 		if n := bodyOf(data).countPostings(1); n != int(docs.GetCardinality()) {
@@ -212,10 +208,12 @@ func TestMark(t *testing.T) {
 		})
 		all := make([]uint64, len(want))
 		s.deleted, s.deletedOnce, s.deletedSet = nil, sync.Once{}, nil
-		if err := s.Mark(1, all); err != nil || !slices.Equal(runs, all) {
+		s.Mark(1, all)
+		if err := s.Fault(); err != nil || !slices.Equal(runs, all) {
 			t.Fatalf("eachRun of %v, %v: others than Mark", docs, err)
 		}
-		if s.length = int(docs.Maximum()); s.length > 0 && s.Mark(1, make([]uint64, (s.length+63)/64)) == nil {
+		s.length = int(docs.Maximum())
+		if s.Mark(1, make([]uint64, (s.length+63)/64)); s.length > 0 && s.Fault() == nil {
 			t.Fatalf("Mark of %v in %d documents: no error", docs, s.length)
 		}
 	}
@@ -247,7 +245,7 @@ func FuzzPostings(f *testing.F) {
 		_ = contained(func() { bodyOf(data).countPostings(at) })
 		s := &Segment{file: &file{body: inMemory(data)}, length: 1000, deleted: roaring.BitmapOf(5)}
 		set := make([]uint64, (s.length+63)/64)
-		if err := s.Mark(at, set); err == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
+		if s.Mark(at, set); s.Fault() == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
 			t.Fatalf("marked %x", set)
 		}
 		var docs roaring.Bitmap
@@ -255,10 +253,7 @@ func FuzzPostings(f *testing.F) {
 			bodyOf(data).readDocuments(at, &docs)
 			eachRun(&docs, func(uint32, uint32) {})
 		})
-		p, err := s.PostingsAt(at)
-		if err != nil {
-			return
-		}
+		p := s.PostingsAt(at)
 		for {
 			doc, _, _, ok := p.Next()
 			if !ok {
@@ -304,15 +299,13 @@ func TestPostingsOutOfOrder(t *testing.T) {
 			binary.LittleEndian.PutUint16(bitmap[len(bitmap)-2*len(order)+2*i:], doc)
 		}
 		data := append(binary.AppendUvarint([]byte{0, 0, 0}, uint64(len(bitmap))), bitmap...)
-		p, err := (&Segment{file: &file{body: inMemory(data)}, length: 1000}).PostingsAt(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := &Segment{file: &file{body: inMemory(data)}, length: 1000}
+		p := s.PostingsAt(1)
 		for docs, _, _ := p.NextBlock(); len(docs) > 0; docs, _, _ = p.NextBlock() {
 			t.Errorf("%v: read as %v", order, docs)
 		}
-		if !errors.Is(p.Err(), format.ErrDamaged) {
-			t.Errorf("%v: %v, want ErrDamaged", order, p.Err())
+		if !errors.Is(s.Fault(), format.ErrDamaged) {
+			t.Errorf("%v: %v, want ErrDamaged", order, s.Fault())
 		}
 	}
 }

@@ -35,8 +35,9 @@
 // Everything is read in place from the mapped file. Before any byte of a block of 4 KiB
 // is used, body.check compares the block with its checksum, once for all references to
 // a file. So whatever happened to the file, callers get what was written, or an error
-// that wraps format.ErrDamaged. Bounds are checked all the same, and panics and faults
-// become errors (format.Contain), because a file can be cut while it is mapped. Merge reads
+// that wraps format.ErrDamaged: most methods return none and leave it to Segment.Fault, so
+// that a question asks for it once, before it answers. Bounds are checked all the same, and
+// panics and faults become errors, because a file can be cut while it is mapped. Merge reads
 // in the same way, so damage is never copied.
 //
 // The package may import index/analysis, index/format, internal/files and
@@ -50,6 +51,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -130,7 +132,7 @@ func openAs(path string, c content, want *Fingerprint, deleted *roaring.Bitmap) 
 func newSegment(f *file) *Segment {
 	s := &Segment{file: f, length: f.docs}
 	f.refs.Store(1)
-	f.fields, f.files, f.infixes = f.readFieldIndex(f.fieldIndex), sync.OnceValues(s.readFiles), new(infixCache)
+	f.fields, f.files, f.infixes = f.readFieldIndex(f.fieldIndex), sync.OnceValue(s.readFiles), new(infixCache)
 	return s
 }
 
@@ -157,6 +159,49 @@ func (s *Segment) Close() error {
 		return nil
 	}
 	return s.close()
+}
+
+// Fault returns the first damage that a method without an error met, through any reference to
+// the file; nil if none did. After damage such methods may return anything, so callers ask
+// for it before they answer.
+func (s *Segment) Fault() error {
+	if err := s.fault.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// contain is format.Contain for methods without an error.
+func (s *Segment) contain(before bool, doing string) {
+	debug.SetPanicOnFault(before)
+	if p := recover(); p != nil {
+		s.fail(doing, p)
+	}
+}
+
+// visiting is true while a method calls back: a panic is the caller's own then.
+type visiting bool
+
+func (v *visiting) do(visit func()) {
+	*v = true
+	visit()
+	*v = false
+}
+
+// containUnless is contain for methods that call back: while they do, a panic continues.
+func (s *Segment) containUnless(before bool, calling *visiting, doing string) {
+	debug.SetPanicOnFault(before)
+	if *calling {
+		return
+	}
+	if p := recover(); p != nil {
+		s.fail(doing, p)
+	}
+}
+
+func (s *Segment) fail(doing string, p any) {
+	err := format.Recovered(doing, p)
+	s.fault.CompareAndSwap(nil, &err)
 }
 
 // Path returns the path of the file when it was opened, "" in memory.

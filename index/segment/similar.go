@@ -2,7 +2,6 @@ package segment
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -12,20 +11,17 @@ import (
 // Fuzzy visits the terms of a field that begin with the prefix and are within the
 // Levenshtein distance, 1 or 2, of the term, in byte order. Swapping two neighbours is one
 // edit. The term is valid during the visit only.
-func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte)) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
-	if distance < 1 || distance > 2 {
-		return fmt.Errorf("terms within %d edits cannot be looked for", distance)
-	}
+func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte)) {
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "list similar terms")
 	tree, have := s.fst(f)
 	if !have {
-		return nil
+		return
 	}
 	a := newLevenshtein(term, uint8(distance))
-	return tree.walk(prefix, prefixEnd(prefix), a, func(found []byte, _ PostingsOffset) error {
-		visiting.Do(func() { visit(found) })
-		return nil
+	tree.walk(prefix, prefixEnd(prefix), a, func(found []byte, _ PostingsOffset) bool {
+		calling.do(func() { visit(found) })
+		return true
 	})
 }
 
@@ -37,12 +33,12 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 // or in the place of another. It looks up what the errors could have made, which
 // takes a twentieth of the time of Fuzzy's walk through the dictionary. The term is
 // valid during the visit only.
-func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
+func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) {
+	var calling visiting
+	defer s.containUnless(format.Guard(), &calling, "list similar terms")
 	tree, have := s.fst(f)
 	if !have {
-		return nil
+		return
 	}
 	var found []string
 	// try follows the pieces from the node after term[:before], and keeps the term
@@ -87,12 +83,11 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err erro
 		}
 	}
 	slices.Sort(found)
-	visiting.Do(func() {
+	calling.do(func() {
 		for _, t := range slices.Compact(found) {
 			visit([]byte(t))
 		}
 	})
-	return nil
 }
 
 // levenshtein is an automaton that matches texts within a few edits of a term.

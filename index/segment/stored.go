@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -85,14 +86,14 @@ func (s *Segment) storedParts(doc uint32) (id, description []byte, values place)
 
 // ID returns the id of a document, deleted or not. For a stored value, its File is
 // NoFile.
-func (s *Segment) ID(doc uint32) (id ID, err error) {
-	defer format.Contain(format.Guard(), "read an id", &err)
+func (s *Segment) ID(doc uint32) ID {
+	defer s.contain(format.Guard(), "read an id")
 	b, _, _ := s.storedParts(doc)
 	id, ok := parseID(b)
 	if !ok {
-		return ID{File: NoFile}, nil
+		return ID{File: NoFile}
 	}
-	return id, nil
+	return id
 }
 
 // Stored returns the value that is stored under an id, nil when there is none. It
@@ -102,7 +103,7 @@ func (s *Segment) Stored(id string) (value []byte, err error) {
 	p := s.postingsAt(s.lookUp(fieldID, []byte(id)))
 	doc, _, _, ok := p.Next()
 	if !ok {
-		return nil, p.Err()
+		return nil, s.Fault()
 	}
 	return s.storedAt(doc, nil), nil
 }
@@ -111,16 +112,16 @@ func (s *Segment) Stored(id string) (value []byte, err error) {
 // with the numbers of these documents, in order, until visit fails. The id is valid
 // during the visit only.
 func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) error) (err error) {
-	var visiting format.Visiting
-	defer format.ContainUnless(format.Guard(), &visiting, "list stored values", &err)
-	return s.eachDocument(ids, func(id []byte, doc uint32) error {
-		if s.deleted != nil && s.deleted.Contains(doc) {
-			return nil
+	var calling visiting
+	defer func() { err = cmp.Or(err, s.Fault()) }()
+	defer s.containUnless(format.Guard(), &calling, "list stored values")
+	s.eachDocument(ids, func(id []byte, doc uint32) bool {
+		if s.deleted == nil || !s.deleted.Contains(doc) {
+			calling.do(func() { err = visit(id, doc) })
 		}
-		var err error
-		visiting.Do(func() { err = visit(id, doc) })
-		return err
+		return err == nil
 	})
+	return err
 }
 
 // StoredAt returns the stored value of a document, nil when it has none. It is the
@@ -170,31 +171,28 @@ func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
 	defer format.Contain(format.Guard(), "look up ids", &err)
 	docs = roaring.New()
 	for _, r := range ids {
-		err := s.eachDocument(r, func(_ []byte, doc uint32) error {
+		s.eachDocument(r, func(_ []byte, doc uint32) bool {
 			docs.Add(doc)
-			return nil
+			return true
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	return docs, nil
 }
 
 // eachDocument visits the documents with ids in the range, deleted or not, in the order of
-// the ids, until visit fails.
-func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) error) error {
-	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(id []byte, at PostingsOffset) error {
+// the ids, until visit returns false.
+func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) bool) {
+	s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(id []byte, at PostingsOffset) bool {
 		if at.isOneHit() {
 			return visit(id, at.document())
 		}
 		var docs roaring.Bitmap
 		s.readDocuments(at, &docs)
 		for it := docs.Iterator(); it.HasNext(); {
-			if err := visit(id, it.Next()); err != nil {
-				return err
+			if !visit(id, it.Next()) {
+				return false
 			}
 		}
-		return nil
+		return true
 	})
 }

@@ -20,9 +20,7 @@ func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
 		seg := openFile(t, textDocuments(strings.Join(words, " "))...)
 		var want, got []string
 		fuzzy := func(prefix string) (terms []string) {
-			if err := seg.Fuzzy(FieldText, []byte(prefix), []byte(term), 2, func(found []byte) { terms = append(terms, string(found)) }); err != nil {
-				rt.Fatal(err)
-			}
+			seg.Fuzzy(FieldText, []byte(prefix), []byte(term), 2, func(found []byte) { terms = append(terms, string(found)) })
 			return terms
 		}
 		prefix := rapid.StringMatching(`[abc1]{0,2}`).Draw(rt, "prefix")
@@ -30,16 +28,12 @@ func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
 		if some := fuzzy(prefix); !slices.Equal(all, some) {
 			rt.Fatalf("terms like %q that begin with %q: %q, want %q", term, prefix, some, all)
 		}
-		if err := seg.Fuzzy(FieldText, nil, []byte(term), 1, func(found []byte) {
+		seg.Fuzzy(FieldText, nil, []byte(term), 1, func(found []byte) {
 			if string(found) != term {
 				want = append(want, string(found))
 			}
-		}); err != nil {
-			rt.Fatal(err)
-		}
-		if err := seg.Typos(FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
-			rt.Fatal(err)
-		}
+		})
+		seg.Typos(FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) })
 		got = slices.DeleteFunc(got, func(s string) bool { return s == term })
 		if !slices.Equal(want, got) {
 			rt.Fatalf("terms like %q among %q: Typos finds %q, Fuzzy %q", term, words, got, want)

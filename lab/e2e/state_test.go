@@ -88,25 +88,20 @@ func state(t testing.TB, r *index.Reader) []string {
 	lengths, live := make(map[string]uint32), 0
 	for _, seg := range r.Segments() {
 		name := func(doc uint32) string {
-			id, err := seg.ID(doc)
-			if err != nil || paths[id.File] == "" {
-				t.Fatalf("document %d is of no file that the index knows (%v, %v)", doc, id, err)
+			id := seg.ID(doc)
+			if paths[id.File] == "" {
+				t.Fatalf("document %d is of no file that the index knows (%v, %v)", doc, id, seg.Fault())
 			}
 			return fmt.Sprintf("%s:%d:%d", paths[id.File], id.Offset, id.Part)
 		}
 		for _, f := range fields {
 			var terms [][]byte
-			if err := seg.Terms(f, nil, func(term []byte, _ int) bool {
+			seg.Terms(f, nil, func(term []byte, _ int) bool {
 				terms = append(terms, slices.Clone(term))
 				return true
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})
 			for _, term := range terms {
-				p, err := seg.Postings(f, term)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := seg.Postings(f, term)
 				for {
 					doc, freq, length, ok := p.Next()
 					if !ok {
@@ -124,6 +119,9 @@ func state(t testing.TB, r *index.Reader) []string {
 				}
 			}
 		}
+	}
+	if err := r.Fault(); err != nil {
+		t.Fatal(err)
 	}
 	sum := uint64(0)
 	for n := range maps.Values(lengths) {
@@ -224,7 +222,7 @@ func compareWithFresh(t testing.TB, what string, r *index.Reader, root string) {
 func queries(r *index.Reader, most int) []string {
 	var words []string
 	for _, seg := range r.Segments() {
-		_ = seg.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
+		seg.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
 			words = append(words, string(term))
 			return true
 		})

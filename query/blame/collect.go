@@ -94,31 +94,22 @@ type candidate struct {
 func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (found []candidate, over bool, err error) {
 	segments := c.reader.Segments()
 	docs := make([][]*roaring.Bitmap, len(segments)) // by list
-	err = docset.EachSegment(segments, func(number int, seg *segment.Segment) error {
-		of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
-		if err != nil {
-			return err
-		}
+	docset.EachSegment(segments, func(number int, seg *segment.Segment) {
+		of := seg.Bitmap(segment.FieldKind, []byte(kind))
 		byTerm := make(map[string]*roaring.Bitmap)
 		for _, terms := range lists {
 			list := of
 			for k := 0; k < len(terms) && !list.IsEmpty(); k++ {
 				with := byTerm[terms[k]]
 				if with == nil {
-					if with, err = seg.Bitmap(segment.FieldText, []byte(terms[k])); err != nil {
-						return err
-					}
+					with = seg.Bitmap(segment.FieldText, []byte(terms[k]))
 					byTerm[terms[k]] = with
 				}
 				list = roaring.And(list, with)
 			}
 			docs[number] = append(docs[number], list)
 		}
-		return c.ctx.Err()
 	})
-	if err != nil {
-		return nil, false, err
-	}
 	for number, seg := range segments {
 		by := make(map[uint32]uint64) // documents
 		for i := range lists {
@@ -135,15 +126,12 @@ func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) (
 			}
 		}
 		for doc, lists := range by {
-			id, err := seg.ID(doc)
-			if err != nil {
-				return nil, false, err
-			}
+			id := seg.ID(doc)
 			found = append(found, candidate{place{id.File, id.Offset}, lists})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.compare(b.place), cmp.Compare(a.lists, b.lists)) })
-	return found, over, c.ctx.Err()
+	return found, over, cmp.Or(c.reader.Fault(), c.ctx.Err())
 }
 
 // terms returns the terms of a text, without parts of identifiers.

@@ -107,12 +107,12 @@ func count(ctx context.Context, r *index.Reader, sets []docset.Set, req search.R
 	for i := range r.Summaries() {
 		c.summaries[r.Summaries()[i].File] = &r.Summaries()[i]
 	}
-	if err := docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) error {
-		if sets[i] == nil {
-			return nil
+	docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) {
+		if sets[i] != nil {
+			c.segment(seg, sets[i])
 		}
-		return c.segment(seg, sets[i])
-	}); err != nil {
+	})
+	if err := cmp.Or(c.err, r.Fault(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	return c.response(), nil
@@ -139,14 +139,12 @@ func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	f := req.Spec.Compile().WithSessions(req.Only)
 	found = &rank.Documents{Sets: make([]docset.Set, len(r.Segments()))}
-	return found, nil, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
-		found.Sets[i], err = passing(r, f, seg)
-		return err
-	})
+	docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) { found.Sets[i] = passing(r, f, seg) })
+	return found, nil, r.Fault()
 }
 
 // passing returns the live documents of a segment that pass a filter.
-func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Set, error) {
+func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) docset.Set {
 	passes := make(map[uint32]bool)
 	if f.TestsSessions() {
 		for i := range r.Summaries() {
@@ -154,19 +152,8 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 			passes[s.File] = f.Session(s)
 		}
 	}
-	live, err := docset.Live(seg)
-	if err != nil {
-		return nil, err
-	}
-	owned, err := r.Names().Owned(seg)
-	if err != nil {
-		return nil, err
-	}
-	docs, err := f.Docs(seg, owned, func(file uint32) bool { return passes[file] })
-	if docs != nil && err == nil {
-		live.And(docs)
-	}
-	return live, err
+	docs := f.Docs(seg, r.Names().Owned(seg), func(file uint32) bool { return passes[file] })
+	return docset.Both(docset.Live(seg), docs)
 }
 
 // counter counts the hits of all segments.
@@ -182,23 +169,15 @@ type counter struct {
 	values []map[string]int // of each of keywords
 	files  map[uint32]int
 	days   map[time.Time]int
+	err    error // of an outline
 }
 
 // segment adds the hits of a segment.
-func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
+func (c *counter) segment(seg *segment.Segment, set docset.Set) {
 	for i, k := range keywords {
-		if err := c.keyword(seg, set, k.field, c.values[i]); err != nil {
-			return err
-		}
+		c.keyword(seg, set, k.field, c.values[i])
 	}
-	runs, err := seg.Files()
-	if err != nil {
-		return err
-	}
-	owned, err := c.reader.Names().Owned(seg)
-	if err != nil {
-		return err
-	}
+	runs, owned := seg.Files(), c.reader.Names().Owned(seg)
 	var docs []uint32 // of the run
 	for k, run := range runs {
 		docs = docs[:0]
@@ -212,31 +191,17 @@ func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
 				docs = append(docs, doc)
 			}
 		}
-		if len(docs) == 0 {
-			continue
-		}
-		if err := c.run(seg, run.File, docs); err != nil {
-			return err
+		if len(docs) > 0 && c.ctx.Err() == nil {
+			c.run(seg, run.File, docs)
 		}
 	}
-	return nil
 }
 
-func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field, counts map[string]int) error {
-	terms, err := docset.Keywords(seg, f)
-	if err != nil {
-		return err
-	}
+func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field, counts map[string]int) {
 	have := docset.New(seg.Len())
-	for _, term := range terms {
-		at, err := seg.PostingsOffset(f, []byte(term))
-		if err != nil {
-			return err
-		}
+	for _, term := range docset.Keywords(seg, f) {
 		clear(have)
-		if err := seg.Mark(at, have); err != nil {
-			return err
-		}
+		have.Mark(seg, f, term)
 		have.And(set)
 		if n := have.Count(); n > 0 {
 			c.mu.Lock()
@@ -244,15 +209,14 @@ func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field,
 			c.mu.Unlock()
 		}
 	}
-	return nil
 }
 
 // run adds hits of one file. The times of single entries are looked up only if the entries
 // of the file are of several days.
-func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
+func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) {
 	s := c.summaries[file]
 	if s == nil {
-		return c.ctx.Err()
+		return
 	}
 	days := make(map[time.Time]int)
 	var latest timespec.Day // entries that follow each other are mostly of one day
@@ -270,16 +234,17 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 		days[dayAt(at)] = len(docs)
 	} else {
 		o, err := c.reader.Outline(file, seg)
-		if err != nil || o == nil {
-			return err
+		if err != nil {
+			c.mu.Lock()
+			c.err = err
+			c.mu.Unlock()
+		}
+		if o == nil {
+			return
 		}
 		walk := o.Walk()
 		for _, doc := range docs {
-			id, err := seg.ID(doc)
-			if err != nil {
-				return err
-			}
-			if e, ok := walk.At(id.Offset); ok {
+			if e, ok := walk.At(seg.ID(doc).Offset); ok {
 				days[dayAt(o.Record.TimeOf(&e.Node))]++
 			}
 		}
@@ -290,7 +255,6 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 	for day, n := range days {
 		c.days[day] += n
 	}
-	return c.ctx.Err()
 }
 
 // note adds a hit in the name that Notes give a session, at its beginning.

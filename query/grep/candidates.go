@@ -36,28 +36,28 @@ func (g *run) lookUp(ctx context.Context) error {
 		return nil
 	}
 	g.lookups = make([]segmentLookup, len(g.reader.Segments()))
-	return docset.EachSegment(g.reader.Segments(), func(i int, seg *segment.Segment) (err error) {
-		if g.indexUseless.Load() {
-			return nil
+	docset.EachSegment(g.reader.Segments(), func(i int, seg *segment.Segment) {
+		if ctx.Err() == nil && !g.indexUseless.Load() {
+			g.lookups[i] = segmentLookup{seg, g.lookUpIn(seg)}
 		}
-		g.lookups[i] = segmentLookup{Segment: seg}
-		g.lookups[i].docs, err = g.lookUpIn(seg)
-		return cmp.Or(err, ctx.Err())
 	})
+	return cmp.Or(g.fault(), ctx.Err())
 }
 
-func (g *run) lookUpIn(seg *segment.Segment) (map[uint32][]uint32, error) {
-	passing, err := g.filter.Keywords(seg)
-	if err != nil {
-		return nil, err
+// fault returns the damage of the index that was found, nil if there is none.
+func (g *run) fault() error {
+	if g.reader == nil {
+		return nil
 	}
+	return g.reader.Fault()
+}
+
+func (g *run) lookUpIn(seg *segment.Segment) map[uint32][]uint32 {
+	passing := g.filter.Keywords(seg)
 	var found docset.Set
 	for _, pieces := range []bool{false, true} {
 		look := literal.Lookup{Segment: seg, Limits: g.limits.Limits, Pieces: pieces}
-		if found, err = look.Documents(g.Required); err != nil {
-			return nil, err
-		}
-		if found == nil {
+		if found = look.Documents(g.Required); found == nil {
 			continue
 		}
 		if found = docset.Both(found, passing); look.IsFew(found) {
@@ -66,39 +66,33 @@ func (g *run) lookUpIn(seg *segment.Segment) (map[uint32][]uint32, error) {
 	}
 	if found == nil {
 		g.indexUseless.Store(true)
-		return nil, nil
+		return nil
 	}
-	files, err := seg.Files()
-	if err != nil {
-		return nil, err
-	}
+	files := seg.Files()
 	docs := make(map[uint32][]uint32)
 	for doc := range found.All() {
 		file := files.File(doc)
 		docs[file] = append(docs[file], doc)
 	}
-	return docs, nil
+	return docs
 }
 
 // candidates sets the candidate entries of a task, or scan.
-func (g *run) candidates(t *task) error {
+func (g *run) candidates(t *task) {
 	if t.scan = t.scan || g.indexUseless.Load(); t.scan {
-		return nil
+		return
 	}
 	n := 0
 	for _, l := range g.lookups {
 		n += len(l.docs[t.Known.File])
 	}
 	if t.scan = float64(n) > g.limits.scanShare*float64(t.Known.Documents)+float64(g.limits.scanExtra); t.scan {
-		return nil
+		return
 	}
 	t.entries = make([]int64, 0, n)
 	for _, l := range g.lookups {
 		for _, doc := range l.docs[t.Known.File] {
-			id, err := l.ID(doc)
-			if err != nil {
-				return err
-			}
+			id := l.ID(doc)
 			if t.last = l.Segment; id.Offset < t.Indexed {
 				t.entries = append(t.entries, id.Offset)
 			}
@@ -106,5 +100,4 @@ func (g *run) candidates(t *task) error {
 	}
 	slices.Sort(t.entries)
 	t.entries = slices.Compact(t.entries)
-	return nil
 }

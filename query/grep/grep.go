@@ -166,7 +166,7 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	spec := req.Spec
 	spec.NoSearches = false // for each match, so that they can be counted
 	g.filter = spec.Compile()
-	g.searches = sync.OnceValues(g.indexedSearches)
+	g.searches = sync.OnceValue(g.indexedSearches)
 	for _, f := range in.Files {
 		if f.Known != nil && f.Indexed == Whole && !g.passes(f.Known) {
 			continue
@@ -194,9 +194,9 @@ type run struct {
 	queue   *queue
 	workers int
 
-	searches func() (map[segment.ID]bool, error) // those that are indexed
-	leftOut  atomic.Int64                        // matching lines
-	names    *entry.Naming                       // nil without a reader
+	searches func() map[segment.ID]bool // those that are indexed
+	leftOut  atomic.Int64               // matching lines
+	names    *entry.Naming              // nil without a reader
 
 	lookups      []segmentLookup
 	indexUseless atomic.Bool // a segment ruled nothing out

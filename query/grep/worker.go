@@ -81,7 +81,8 @@ var errEnough = errors.New("enough")
 func (w *worker) searchTask(t *task) {
 	w.task, w.tooLong, w.pending, w.changed = t, nil, nil, false
 	w.begin()
-	if t.fatal = cmp.Or(w.ctx.Err(), w.candidates(t)); t.fatal != nil {
+	w.candidates(t)
+	if t.fatal = cmp.Or(w.ctx.Err(), w.fault()); t.fatal != nil {
 		return
 	}
 	if !t.scan && len(t.entries) == 0 && t.Indexed == Whole {
@@ -427,8 +428,7 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 // which an entry that is read alone does not have. It looks only once something matches.
 func (w *worker) isSearch(offset int64, part int) (bool, error) {
 	if t := w.task; t.Known != nil && w.reader != nil && offset < t.Indexed {
-		parts, err := w.searches()
-		return parts[segment.ID{File: t.Known.File, Offset: offset, Part: part}], err
+		return w.searches()[segment.ID{File: t.Known.File, Offset: offset, Part: part}], w.fault()
 	}
 	if w.pending == nil {
 		var err error
@@ -439,22 +439,14 @@ func (w *worker) isSearch(offset int64, part int) (bool, error) {
 	return w.pending[segment.ID{Offset: offset, Part: part}], nil
 }
 
-func (g *run) indexedSearches() (map[segment.ID]bool, error) {
+func (g *run) indexedSearches() map[segment.ID]bool {
 	parts := make(map[segment.ID]bool)
 	for _, s := range g.reader.Segments() {
-		docs, err := s.Bitmap(segment.FieldSearch, []byte(segment.Yes))
-		if err != nil {
-			return nil, err
-		}
-		for it := docs.Iterator(); it.HasNext(); {
-			id, err := s.ID(it.Next())
-			if err != nil {
-				return nil, err
-			}
-			parts[id] = true
+		for it := s.Bitmap(segment.FieldSearch, []byte(segment.Yes)).Iterator(); it.HasNext(); {
+			parts[s.ID(it.Next())] = true
 		}
 	}
-	return parts, nil
+	return parts
 }
 
 // readSearches reads them from the file of the task, from its beginning: a result is

@@ -165,10 +165,7 @@ const (
 // nearest returns the words most like one that no text contains, of those that a search with the
 // same filters finds.
 func nearest(ctx context.Context, in rank.Input, req Request, x *words.Expr, restrictions []syntax.Node) ([]Near, error) {
-	known, err := in.Plan.Near(x)
-	if err != nil {
-		return nil, err
-	}
+	known := in.Plan.Near(x)
 	word := analysis.Fold(typed(x))
 	list := make([]Near, 0, len(known))
 	for t, documents := range known {

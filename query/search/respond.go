@@ -105,9 +105,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		resp.Tally.Hits = lists.Map(resp.Hits, func(h Hit) rank.Place { return h.Place })
 		resp.Tally.Listed = lists.Map(resp.Sessions, func(h SessionHit) rank.Place { return h.Place })
 	}
-	if resp.DidYouMean, err = didYouMean(req, in.Plan, found); err != nil {
-		return nil, err
-	}
+	resp.DidYouMean = didYouMean(req, in.Plan, found)
 	if resp.TotalIsExact = !found.Inexact; !req.Later {
 		s.sum(resp)
 	}
@@ -166,10 +164,7 @@ func (s *responder) atOnce() int {
 }
 
 func (s *responder) session(x *rank.Session) (SessionHit, error) {
-	rec, err := s.found.Record(x.Hits[0])
-	if err != nil {
-		return SessionHit{}, err
-	}
+	rec := s.found.Record(x.Hits[0])
 	whole := &rec.Summary
 	if s.reader.Table().IsChained() {
 		whole = s.reader.Chains().Whole(s.reader.Summary(x.File), func(path string) *session.Summary {
@@ -313,10 +308,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		Resume:     resume(&rec.Summary, s.req.Resume),
 	}
 	hit.Loose = len(hit.Missing) > len(hit.MissingCommon)
-	if hit.Copies, err = s.found.Duplicates(h); err != nil {
-		return nil, err
-	}
-	hit.Place = s.found.Place(c)
+	hit.Copies, hit.Place = s.found.Duplicates(h), s.found.Place(c)
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)
 	}

@@ -18,6 +18,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -51,7 +52,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	if req.UntilDeadline && errors.Is(err, context.DeadlineExceeded) {
 		resp.Late, err = true, nil
 	}
-	return resp, err
+	return resp, cmp.Or(err, r.Fault())
 }
 
 // afterwards adds to a response what it takes further searches to say.
@@ -75,12 +76,10 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	return explain(ctx, in, req, found, resp)
 }
 
-// hasSearches reports whether the index has parts that are session.Part.Search, or cannot
-// be read.
+// hasSearches reports whether the index has parts that are session.Part.Search.
 func hasSearches(r *index.Reader) bool {
 	return slices.ContainsFunc(r.Segments(), func(s *segment.Segment) bool {
-		at, err := s.PostingsOffset(segment.FieldSearch, []byte(segment.Yes))
-		return at != 0 || err != nil
+		return s.PostingsOffset(segment.FieldSearch, []byte(segment.Yes)) != 0
 	})
 }
 

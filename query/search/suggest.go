@@ -21,9 +21,9 @@ const maxMeant = 16
 
 // didYouMean returns the query with similar words in place of those that no document
 // contains as typed; "" when there are none.
-func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (string, error) {
+func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) string {
 	if len(p.Words) > maxMeant {
-		return "", nil
+		return ""
 	}
 	type change struct {
 		syntax.Pos
@@ -37,12 +37,8 @@ func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (strin
 		meant := ""
 		switch {
 		case len(w.Terms) == 0:
-			var err error
-			if meant, err = p.Similar(w); err != nil {
-				return "", err
-			}
-			if meant == "" { // no hit would have every word of a suggestion
-				return "", nil
+			if meant = p.Similar(w); meant == "" { // no hit would have every word of a suggestion
+				return ""
 			}
 		case w.Terms[0].Tier == words.TierFuzzy:
 			meant = w.Terms[0].Term
@@ -55,7 +51,7 @@ func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (strin
 		}
 	}
 	if len(changes) == 0 {
-		return "", nil
+		return ""
 	}
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	lists.Sort(changes, func(a, b change) int { return b.Start - a.Start })
@@ -63,7 +59,7 @@ func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (strin
 		typed := text[c.Start:c.End]
 		text = text[:c.Start] + strings.Replace(typed, syntax.TrimProse(typed), c.word, 1) + text[c.End:]
 	}
-	return req.text(strings.Join(strings.Fields(text), " ")), nil
+	return req.text(strings.Join(strings.Fields(text), " "))
 }
 
 // Removed says how many hits there would be without a filter, when there are none, or

@@ -51,16 +51,11 @@ func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) (list [
 		{"tool", segment.FieldTool, spec.Tools, strings.EqualFold},
 		{"model", segment.FieldModel, spec.Models, func(known, value string) bool { return filter.IsModel(known, []string{value}) }},
 	} {
-		if k.values = named(k.name, k.values, fields); len(k.values) == 0 {
-			continue
+		if k.values = named(k.name, k.values, fields); len(k.values) > 0 {
+			list = append(list, k.unknown(r)...)
 		}
-		unknown, err := k.unknown(r)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, unknown...)
 	}
-	return list, nil
+	return list, r.Fault()
 }
 
 // unknown says, in a sentence for each, which of the named things there are not, with a hint.
@@ -115,17 +110,11 @@ type keywords struct {
 }
 
 // unknown is unknown for the values, which no text has.
-func (k *keywords) unknown(r *index.Reader) ([]string, error) {
-	names, err := termsOf(r, k.field)
-	if err != nil {
-		return nil, err
-	}
+func (k *keywords) unknown(r *index.Reader) []string {
+	names := termsOf(r, k.field)
 	known := names
 	if k.field == segment.FieldModel {
-		providers, err := termsOf(r, segment.FieldProvider)
-		if err != nil {
-			return nil, err
-		}
+		providers := termsOf(r, segment.FieldProvider)
 		known = slices.Concat(names, providers)
 		for _, p := range providers {
 			for _, m := range names {
@@ -138,19 +127,15 @@ func (k *keywords) unknown(r *index.Reader) ([]string, error) {
 	}
 	return unknown(k.name, k.values, has, func(v string) string {
 		return cmp.Or(these("the "+k.name+"s are", names, mostKeywords), these(k.name+"s like it:", near.Nearest(names, v), math.MaxInt))
-	}), nil
+	})
 }
 
-func termsOf(r *index.Reader, field segment.Field) (terms []string, err error) {
+func termsOf(r *index.Reader, field segment.Field) (terms []string) {
 	for _, s := range r.Segments() {
-		own, err := docset.Keywords(s, field)
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, own...)
+		terms = append(terms, docset.Keywords(s, field)...)
 	}
 	slices.Sort(terms)
-	return slices.Compact(terms), nil
+	return slices.Compact(terms)
 }
 
 // named returns the values that a request is restricted to, by a filter and by the fields of

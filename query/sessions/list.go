@@ -284,21 +284,14 @@ func (l *lister) hasEntry(f *filter.Filter, s *session.Summary) (bool, error) {
 func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 	found := make(map[uint32]bool)
 	for _, seg := range r.Segments() {
-		files, err := seg.Files()
-		if err != nil {
-			return nil, err
-		}
-		docs, err := f.Keywords(seg)
-		if err != nil {
-			return nil, err
-		}
+		files, docs := seg.Files(), f.Keywords(seg)
 		for doc := range uint32(seg.Len()) {
 			if file := files.File(doc); docs.Has(doc) && file != segment.NoFile { // of live documents
 				found[file] = true
 			}
 		}
 	}
-	return found, nil
+	return found, r.Fault()
 }
 
 // listed makes a row from the summary alone.
@@ -360,13 +353,10 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	}
 	tools := make(map[string]int)
 	for _, s := range r.Segments() {
-		err := s.Terms(segment.FieldTool, nil, func(term []byte, count int) bool {
+		s.Terms(segment.FieldTool, nil, func(term []byte, count int) bool {
 			tools[string(term)] += count
 			return true
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	list = append(list, byCount("tool", "part", tools)...)
 	hosts, agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int), make(map[string]int)
@@ -413,7 +403,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned} {
 		list = append(list, Facet{Field: "branch", Value: b})
 	}
-	return list, nil
+	return list, r.Fault()
 }
 
 func byCount(field, unit string, counts map[string]int) []Facet {

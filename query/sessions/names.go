@@ -222,23 +222,13 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 	seen := make(map[EntryLocation]bool)
 	for _, seg := range r.Segments() {
 		var ids []string
-		err := seg.Terms(segment.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
+		seg.Terms(segment.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
 			return len(ids) < rank.MaxIDs
 		})
-		if err != nil {
-			return nil, err
-		}
-		files, err := seg.Files()
-		if err != nil {
-			return nil, err
-		}
+		files := seg.Files()
 		for _, id := range ids {
-			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
-			if err != nil {
-				return nil, err
-			}
-			for it := docs.Iterator(); it.HasNext(); {
+			for it := seg.Bitmap(segment.FieldEntry, []byte(id)).Iterator(); it.HasNext(); {
 				p := EntryLocation{summaries[files.File(it.Next())], id}
 				if p.Session != nil && !seen[p] {
 					seen[p] = true
@@ -250,7 +240,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 	lists.Sort(places, func(a, b EntryLocation) int {
 		return cmp.Or(a.Session.Created().Compare(b.Session.Created()), cmp.Compare(a.Session.Path, b.Session.Path), cmp.Compare(a.EntryID, b.EntryID))
 	})
-	return places, nil
+	return places, r.Fault()
 }
 
 // minEntryID is the shortest prefix of an entry id that FindEntries looks up.

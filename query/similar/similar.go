@@ -212,20 +212,9 @@ func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
 		if err := ctx.Err(); err != nil || len(terms) == 0 {
 			return nil, err
 		}
-		files, err := seg.Files()
-		if err != nil {
-			return nil, err
-		}
-		wanted, err := docset.ByKind(seg, kinds...)
-		if err != nil {
-			return nil, err
-		}
+		files, wanted := seg.Files(), docset.ByKind(seg, kinds...)
 		for i, t := range terms {
-			docs, err := seg.Bitmap(segment.FieldText, []byte(t.text))
-			if err != nil {
-				return nil, err
-			}
-			for it := docs.Iterator(); it.HasNext(); {
+			for it := seg.Bitmap(segment.FieldText, []byte(t.text)).Iterator(); it.HasNext(); {
 				doc := it.Next()
 				if file := files.File(doc); wanted.Has(doc) && !but[file] {
 					if found[i] == nil {
@@ -241,7 +230,7 @@ func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
 	for i := range found {
 		counts[i] = len(found[i])
 	}
-	return counts, nil
+	return counts, x.Fault()
 }
 
 // A term is a word of the session with its weight.

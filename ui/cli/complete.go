@@ -154,13 +154,10 @@ func fromIndex(a *app.App, cmd *cobra.Command, prefix string, list func(*index.R
 func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
 	counts := make(map[string]int)
 	for _, s := range r.Segments() {
-		err := s.Terms(f, []byte(prefix), func(term []byte, count int) bool {
+		s.Terms(f, []byte(prefix), func(term []byte, count int) bool {
 			counts[string(term)] += count
 			return true
 		})
-		if err != nil {
-			return nil
-		}
 	}
 	return byCount(counts)
 }

@@ -254,7 +254,7 @@ func readSegmentText(t *testing.T, path string) *segmentText {
 	}
 	defer s.Close()
 	x := &segmentText{of: map[uint32]string{}}
-	err = s.Walk(segment.FieldText, func(b []byte, doc, _, _ uint32) {
+	s.Walk(segment.FieldText, func(b []byte, doc, _, _ uint32) {
 		if !plainWord.Match(b) {
 			return
 		}
@@ -263,7 +263,7 @@ func readSegmentText(t *testing.T, path string) *segmentText {
 		}
 		x.of[doc] = x.words[len(x.words)-1]
 	})
-	if err != nil {
+	if err := s.Fault(); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -277,24 +277,28 @@ func (x *segmentText) changed(t *testing.T, damaged string) (list []string) {
 	if err != nil {
 		return x.words
 	}
-	defer s.Close()
+	try := func(word string, read func()) {
+		if read(); s.Fault() == nil {
+			return
+		}
+		list = append(list, word)
+		s.Close()
+		if s, err = segment.Open(damaged); err != nil { // without the fault
+			t.Fatal(err)
+		}
+	}
 	for _, word := range x.words {
-		p, err := s.Postings(segment.FieldText, []byte(word))
-		if err == nil {
+		try(word, func() {
+			p := s.Postings(segment.FieldText, []byte(word))
 			for ok := true; ok; {
 				_, _, _, ok = p.Next()
 			}
-			err = p.Err()
-		}
-		if err != nil {
-			list = append(list, word)
-		}
+		})
 	}
 	for doc, word := range x.of {
-		if _, err := s.ID(doc); err != nil {
-			list = append(list, word)
-		}
+		try(word, func() { s.ID(doc) })
 	}
+	s.Close()
 	slices.Sort(list)
 	return slices.Compact(list)
 }

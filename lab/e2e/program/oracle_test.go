@@ -137,30 +137,25 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 	for _, s := range w.reader.Segments() {
 		kinds := map[uint32]string{}
 		for _, row := range scope.Kinds {
-			docs, err := s.Bitmap(segment.FieldKind, []byte(row.Kind))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for it := docs.Iterator(); it.HasNext(); {
+			for it := s.Bitmap(segment.FieldKind, []byte(row.Kind)).Iterator(); it.HasNext(); {
 				doc := it.Next()
 				kinds[doc] = string(row.Kind)
-				if id, err := s.ID(doc); err == nil {
-					held[posting("", id.File, id.Offset, kinds[doc])] = true
-					held[posting("", id.File, id.Offset, "")] = true
-				}
+				id := s.ID(doc)
+				held[posting("", id.File, id.Offset, kinds[doc])] = true
+				held[posting("", id.File, id.Offset, "")] = true
 			}
 		}
-		err := s.Walk(segment.FieldText, func(term []byte, doc, _, _ uint32) {
-			id, err := s.ID(doc)
-			if err != nil || id.File == segment.NoFile {
-				t.Errorf("the term %q is in a document that is not part of an entry (%v)", term, err)
+		s.Walk(segment.FieldText, func(term []byte, doc, _, _ uint32) {
+			id := s.ID(doc)
+			if id.File == segment.NoFile {
+				t.Errorf("the term %q is in a document that is not part of an entry", term)
 				return
 			}
 			held[posting(string(term), id.File, id.Offset, kinds[doc])] = true
 			held[posting(string(term), id.File, id.Offset, "")] = true
 			counts[string(term)]++
 		})
-		if err != nil {
+		if err := s.Fault(); err != nil {
 			t.Fatal(err)
 		}
 	}

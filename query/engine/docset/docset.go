@@ -3,7 +3,8 @@
 // and it numbers its documents from 0. Filters and queries make sets from the terms
 // of a segment and combine them.
 //
-// It may import index and what is below it.
+// It may import index and what is below it. Where a segment is damaged, sets may lack documents:
+// whoever answers asks for index.Reader.Fault first.
 package docset
 
 import (
@@ -104,54 +105,45 @@ func (b Set) AddBitmap(docs *roaring.Bitmap) {
 }
 
 // Mark adds the live documents of a segment that have a term of a field.
-func (b Set) Mark(seg *segment.Segment, f segment.Field, term string) error {
-	at, err := seg.PostingsOffset(f, []byte(term))
-	if err != nil {
-		return err
-	}
-	return seg.Mark(at, b)
+func (b Set) Mark(seg *segment.Segment, f segment.Field, term string) {
+	seg.Mark(seg.PostingsOffset(f, []byte(term)), b)
 }
 
-func Keywords(s *segment.Segment, f segment.Field) (terms []string, err error) {
-	err = s.Terms(f, nil, func(term []byte, _ int) bool {
+func Keywords(s *segment.Segment, f segment.Field) (terms []string) {
+	s.Terms(f, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
 		return true
 	})
-	return terms, err
+	return terms
 }
 
 // ByKind returns the documents with one of the kinds.
-func ByKind(seg *segment.Segment, kinds ...session.Kind) (Set, error) {
+func ByKind(seg *segment.Segment, kinds ...session.Kind) Set {
 	return ByKeyword(seg, segment.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
 }
 
 // Live returns the live documents of a segment: those that no later generation
 // deleted. Every live document has a kind.
-func Live(seg *segment.Segment) (Set, error) {
+func Live(seg *segment.Segment) Set {
 	return ByKeyword(seg, segment.FieldKind, func(string) bool { return true })
 }
 
 // ByKeyword returns the live documents with a keyword of the field that accept
 // returns true for.
-func ByKeyword(seg *segment.Segment, f segment.Field, accept func(string) bool) (Set, error) {
+func ByKeyword(seg *segment.Segment, f segment.Field, accept func(string) bool) Set {
 	b := New(seg.Len())
-	terms, err := Keywords(seg, f)
-	for _, term := range terms {
-		if !accept(term) {
-			continue
-		}
-		if err := b.Mark(seg, f, term); err != nil {
-			return nil, err
+	for _, term := range Keywords(seg, f) {
+		if accept(term) {
+			b.Mark(seg, f, term)
 		}
 	}
-	return b, err
+	return b
 }
 
 // OfFiles returns the documents of the files, given by their numbers, that accept returns true
 // for.
-func OfFiles(seg *segment.Segment, accept func(file uint32) bool) (Set, error) {
-	runs, err := seg.Files()
-	b := New(seg.Len())
+func OfFiles(seg *segment.Segment, accept func(file uint32) bool) Set {
+	runs, b := seg.Files(), New(seg.Len())
 	for i, run := range runs {
 		if !accept(run.File) {
 			continue
@@ -160,21 +152,21 @@ func OfFiles(seg *segment.Segment, accept func(file uint32) bool) (Set, error) {
 			b.Add(doc)
 		}
 	}
-	return b, err
+	return b
 }
 
 // A Marker adds the documents that contain a term to a set.
-type Marker func(term string, into Set) error
+type Marker func(term string, into Set)
 
 // TextTerms returns the Marker of the text field of a segment.
 func TextTerms(seg *segment.Segment) Marker {
-	return func(term string, into Set) error { return into.Mark(seg, segment.FieldText, term) }
+	return func(term string, into Set) { into.Mark(seg, segment.FieldText, term) }
 }
 
 // Conjunction returns, for a segment of so many documents, those that contain every
 // one of n words. A document contains word i if it has one of the terms
 // spellings(i).
-func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (Set, error) {
+func Conjunction(documents, n int, spellings func(int) []string, mark Marker) Set {
 	docs, one := New(documents), New(documents)
 	for i := range n {
 		set := docs
@@ -183,9 +175,7 @@ func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (S
 			set = one
 		}
 		for _, t := range spellings(i) {
-			if err := mark(t, set); err != nil {
-				return nil, err
-			}
+			mark(t, set)
 		}
 		if i > 0 {
 			docs.And(one)
@@ -194,7 +184,7 @@ func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (S
 			break
 		}
 	}
-	return docs, nil
+	return docs
 }
 
 // OneSpelling returns the spellings for Conjunction when every word is one term.
@@ -205,14 +195,15 @@ func OneSpelling(terms []string) func(int) []string {
 // EachSegment calls work for every segment, several at a time, and then releases
 // the pages of the segment that work touched. number is the segment's index in the
 // list.
-func EachSegment(segments []*segment.Segment, work func(number int, seg *segment.Segment) error) error {
+func EachSegment(segments []*segment.Segment, work func(number int, seg *segment.Segment)) {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for number, seg := range segments {
 		g.Go(func() error {
 			defer seg.Trim()
-			return work(number, seg)
+			work(number, seg)
+			return nil
 		})
 	}
-	return g.Wait()
+	_ = g.Wait()
 }

@@ -381,61 +381,50 @@ func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
 // keywords, nil for all. pass reports whether the session of a file, given by its
 // number, passes; it is called only if TestsSessions. owned has the documents that are about
 // the session of another file: see index.Names.
-func (f *Filter) Docs(seg *segment.Segment, owned map[uint32]uint32, pass func(file uint32) bool) (docset.Set, error) {
-	docs, err := f.Keywords(seg)
-	if err != nil || !f.TestsSessions() {
-		return docs, err
+func (f *Filter) Docs(seg *segment.Segment, owned map[uint32]uint32, pass func(file uint32) bool) docset.Set {
+	docs := f.Keywords(seg)
+	if !f.TestsSessions() {
+		return docs
 	}
-	of, err := docset.OfFiles(seg, pass)
+	of := docset.OfFiles(seg, pass)
 	for doc, file := range owned {
 		of.Set(doc, pass(file))
 	}
-	return docset.Both(of, docs), err
+	return docset.Both(of, docs)
 }
 
 // Keywords returns the documents of a segment that pass the tests of keywords, nil
 // for all.
-func (f *Filter) Keywords(seg *segment.Segment) (docs docset.Set, err error) {
+func (f *Filter) Keywords(seg *segment.Segment) (docs docset.Set) {
 	for i := range f.keywords {
-		have, err := f.keywords[i].docs(seg)
-		if err != nil {
-			return nil, err
-		}
-		docs = docset.Both(docs, have)
+		docs = docset.Both(docs, f.keywords[i].docs(seg))
 	}
-	return docs, nil
+	return docs
 }
 
-func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
+func (t *keywordTest) docs(seg *segment.Segment) docset.Set {
 	// Every document has a kind, and most have one that passes: mark the others and
 	// invert.
 	if t.field == segment.FieldKind || t.absent {
-		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return t.accepts(term) == t.absent })
+		docs := docset.ByKeyword(seg, t.field, func(term string) bool { return t.accepts(term) == t.absent })
 		for i := range docs {
 			docs[i] = ^docs[i]
 		}
-		return docs, err
+		return docs
 	}
-	docs, err := docset.ByKeyword(seg, t.field, t.accepts)
-	if err != nil || t.field != segment.FieldModel {
-		return docs, err
+	docs := docset.ByKeyword(seg, t.field, t.accepts)
+	if t.field != segment.FieldModel {
+		return docs
 	}
-	providers, err := docset.Keywords(seg, segment.FieldProvider)
-	for _, provider := range providers {
+	for _, provider := range docset.Keywords(seg, segment.FieldProvider) {
 		of := docset.New(seg.Len())
-		if err := of.Mark(seg, segment.FieldProvider, provider); err != nil {
-			return nil, err
-		}
+		of.Mark(seg, segment.FieldProvider, provider)
 		if !t.accepts(provider) {
-			both, err := docset.ByKeyword(seg, segment.FieldModel, func(model string) bool { return t.accepts(modelName(provider, model)) })
-			if err != nil {
-				return nil, err
-			}
-			of.And(both)
+			of.And(docset.ByKeyword(seg, segment.FieldModel, func(model string) bool { return t.accepts(modelName(provider, model)) }))
 		}
 		docs.Or(of)
 	}
-	return docs, err
+	return docs
 }
 
 // TestsOnlyTime reports whether Entry asks for nothing but times, which every entry has.

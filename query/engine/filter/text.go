@@ -25,7 +25,7 @@ import (
 // A TextTest is a field that the text of a part decides, not a keyword. The index only
 // gives candidate documents.
 type TextTest struct {
-	Docs    func(seg *segment.Segment) (docset.Set, error)          // the candidate documents of a segment, nil for all
+	Docs    func(seg *segment.Segment) docset.Set                   // the candidate documents of a segment, nil for all
 	Matches func(p *Part) bool                                      // whether a part passes
 	Spans   func(a *analysis.Analyzer, text []byte) (list [][2]int) // the spans to mark in the text of a part
 
@@ -116,9 +116,9 @@ func newExpressionTest(r *reading, _ *analysis.Analyzer) (*TextTest, error) {
 	matchers := sync.Pool{New: func() any { return p.Program.Matcher(stateBytes / runtime.GOMAXPROCS(0)) }}
 	return &TextTest{
 		Cost: 1 + steps*steps/(usualSteps*usualSteps),
-		Docs: func(seg *segment.Segment) (docset.Set, error) {
+		Docs: func(seg *segment.Segment) docset.Set {
 			if p.Required == nil {
-				return nil, nil
+				return nil
 			}
 			l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
 			l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
@@ -144,13 +144,12 @@ func newExpressionTest(r *reading, _ *analysis.Analyzer) (*TextTest, error) {
 const maxSpans = 200
 
 // ofKinds returns the documents of some kinds with all terms of a list.
-func ofKinds(seg *segment.Segment, terms []string, kinds ...session.Kind) (docset.Set, error) {
-	docs, err := docset.ByKind(seg, kinds...)
-	if err != nil || len(terms) == 0 {
-		return docs, err
+func ofKinds(seg *segment.Segment, terms []string, kinds ...session.Kind) docset.Set {
+	docs := docset.ByKind(seg, kinds...)
+	if len(terms) == 0 {
+		return docs
 	}
-	have, err := docset.Conjunction(seg.Len(), len(terms), docset.OneSpelling(terms), docset.TextTerms(seg))
-	return docset.Both(docs, have), err
+	return docset.Both(docs, docset.Conjunction(seg.Len(), len(terms), docset.OneSpelling(terms), docset.TextTerms(seg)))
 }
 
 // newCommandTest returns the test of cmd:.
@@ -158,7 +157,7 @@ func newCommandTest(r *reading, a *analysis.Analyzer) (*TextTest, error) {
 	terms, needle := TermsIn(a, r.value), match.NewNeedle(r.value)
 	return &TextTest{
 		NeedsFacts: true,
-		Docs: func(seg *segment.Segment) (docset.Set, error) {
+		Docs: func(seg *segment.Segment) docset.Set {
 			return ofKinds(seg, terms, session.KindCall, session.KindShell)
 		},
 		Matches: func(p *Part) bool {
@@ -190,15 +189,11 @@ func newFileTest(r *reading, a *analysis.Analyzer) (*TextTest, error) {
 	terms := TermsIn(a, path.Base(value))
 	return &TextTest{
 		NeedsFacts: true,
-		Docs: func(seg *segment.Segment) (docset.Set, error) {
+		Docs: func(seg *segment.Segment) docset.Set {
 			// The lists of files of summaries may not be part of their text.
-			docs, err := docset.ByKind(seg, session.KindSummary)
-			if err != nil {
-				return nil, err
-			}
-			calls, err := ofKinds(seg, terms, session.KindCall)
-			docs.Or(calls)
-			return docs, err
+			docs := docset.ByKind(seg, session.KindSummary)
+			docs.Or(ofKinds(seg, terms, session.KindCall))
+			return docs
 		},
 		Matches: f.matches,
 		Spans:   func(a *analysis.Analyzer, text []byte) [][2]int { return match.FindAll(a, &f.needle, text, maxSpans) },

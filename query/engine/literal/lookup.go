@@ -30,7 +30,7 @@ type Lookup struct {
 
 // Documents returns the documents that may meet a condition, nil for all of them. The
 // set is the caller's.
-func (l *Lookup) Documents(n *Required) (docset.Set, error) {
+func (l *Lookup) Documents(n *Required) docset.Set {
 	switch n.op {
 	case anyLiteral:
 		return unite(n.literals, l.lookupLiteral)
@@ -40,24 +40,20 @@ func (l *Lookup) Documents(n *Required) (docset.Set, error) {
 	var all docset.Set
 	defer func(before bool) { l.fewLeft = before }(l.fewLeft)
 	for _, sub := range n.subs {
-		docs, err := l.Documents(sub)
-		if err != nil {
-			return nil, err
-		}
-		if all = docset.Both(all, docs); all != nil && all.Count() == 0 {
+		if all = docset.Both(all, l.Documents(sub)); all != nil && all.Count() == 0 {
 			break
 		}
 		l.fewLeft = l.fewLeft || l.IsFew(all)
 	}
-	return all, nil
+	return all
 }
 
 // unite returns the documents that some element of a list may be in, nil for all.
-func unite[T any](list []T, documents func(T) (docset.Set, error)) (any docset.Set, err error) {
+func unite[T any](list []T, documents func(T) docset.Set) (any docset.Set) {
 	for _, x := range list {
-		docs, err := documents(x)
-		if err != nil || docs == nil {
-			return nil, err
+		docs := documents(x)
+		if docs == nil {
+			return nil
 		}
 		if any == nil {
 			any = docs
@@ -65,7 +61,7 @@ func unite[T any](list []T, documents func(T) (docset.Set, error)) (any docset.S
 			any.Or(docs)
 		}
 	}
-	return any, nil
+	return any
 }
 
 // IsFew reports whether the documents are so few that reading them is quicker than
@@ -74,50 +70,44 @@ func (l *Lookup) IsFew(docs docset.Set) bool {
 	return docs != nil && docs.Count() <= l.Limits.FewDocuments
 }
 
-func (l *Lookup) lookupLiteral(lit Literal) (docset.Set, error) {
+func (l *Lookup) lookupLiteral(lit Literal) docset.Set {
 	var all docset.Set
 	for _, n := range requiredTerms(&l.analyzer, lit) { // whole terms come first
 		var docs docset.Set
-		var err error
 		switch {
 		case n.form == termWhole:
-			docs, err = l.having([]string{n.key})
+			docs = l.having([]string{n.key})
 		case n.form == termPrefix:
-			docs, err = l.lookupPrefix(n.key)
+			docs = l.lookupPrefix(n.key)
 		case l.Pieces && !l.fewLeft && !l.IsFew(all):
-			docs, err = l.lookupInfix(n)
-		}
-		if err != nil {
-			return nil, err
+			docs = l.lookupInfix(n)
 		}
 		if all = docset.Both(all, docs); all != nil && all.Count() == 0 {
 			break
 		}
 	}
-	return all, nil
+	return all
 }
 
 // having returns the documents that contain at least one of the terms.
-func (l *Lookup) having(terms []string) (docset.Set, error) {
+func (l *Lookup) having(terms []string) docset.Set {
 	docs := docset.New(l.Segment.Len())
 	for _, term := range terms {
-		if err := docs.Mark(l.Segment, segment.FieldText, term); err != nil {
-			return nil, err
-		}
+		docs.Mark(l.Segment, segment.FieldText, term)
 	}
-	return docs, nil
+	return docs
 }
 
 // lookupPrefix returns the documents with a term that begins with the prefix, nil if
 // there are too many such terms.
-func (l *Lookup) lookupPrefix(prefix string) (docset.Set, error) {
+func (l *Lookup) lookupPrefix(prefix string) docset.Set {
 	var terms []string
-	err := l.Segment.Terms(segment.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+	l.Segment.Terms(segment.FieldText, []byte(prefix), func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
 		return len(terms) <= l.Limits.MaxTerms
 	})
-	if err != nil || len(terms) > l.Limits.MaxTerms {
-		return nil, err
+	if len(terms) > l.Limits.MaxTerms {
+		return nil
 	}
 	return l.having(terms)
 }
@@ -125,12 +115,13 @@ func (l *Lookup) lookupPrefix(prefix string) (docset.Set, error) {
 // lookupInfix returns the documents with a term that contains the key, or ends with
 // it, and those with a term that was cut, whose rest may contain it. It returns nil
 // if there are too many such terms.
-func (l *Lookup) lookupInfix(n requiredTerm) (docset.Set, error) {
-	found, ok, err := l.Segment.Infix(segment.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
-	if err != nil || !ok {
-		return nil, err
+func (l *Lookup) lookupInfix(n requiredTerm) docset.Set {
+	found, ok := l.Segment.Infix(segment.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
+	if !ok {
+		return nil
 	}
 	docs := docset.New(l.Segment.Len())
 	docs.AddBitmap(found)
-	return docs, docs.Mark(l.Segment, segment.FieldFlag, segment.FlagCut)
+	docs.Mark(l.Segment, segment.FieldFlag, segment.FlagCut)
+	return docs
 }

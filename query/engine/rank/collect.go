@@ -177,13 +177,10 @@ func (t *topScores) admits(s standing) bool {
 }
 
 // segment adds the candidates of a segment to its list.
-func (c *collector) segment(seg *segmentState) error {
+func (c *collector) segment(seg *segmentState) {
 	c.others = nil
 	if c.wordless {
-		all, err := docset.Live(seg.Segment)
-		if err != nil {
-			return err
-		}
+		all := docset.Live(seg.Segment)
 		if seg.allowed != nil {
 			all.And(seg.allowed)
 		}
@@ -192,20 +189,14 @@ func (c *collector) segment(seg *segmentState) error {
 	c.at, c.run, c.runEnd = -1, -1, 0
 	for c.scores.begin(seg); c.scores.next(); {
 		for _, p := range c.plan.Words {
-			if err := c.ctx.Err(); err != nil {
-				return err
+			if c.ctx.Err() != nil {
+				return
 			}
 			c.scores.addWord(p)
 		}
-		if c.scores.err != nil {
-			return c.scores.err
-		}
-		if err := c.collect(seg); err != nil {
-			return err
-		}
+		c.collect(seg)
 	}
 	c.flush(seg)
-	return nil
 }
 
 // withField returns the documents that match the field with a bit, or all if their entries
@@ -250,7 +241,7 @@ func (c *collector) pendingWords(seg *segmentState) (unsure, negated uint64) {
 }
 
 // collect adds the candidates of a window and clears the scores.
-func (c *collector) collect(seg *segmentState) error {
+func (c *collector) collect(seg *segmentState) {
 	sc := c.scores
 	c.addUnscored(seg)
 	unsure, negated := c.pendingWords(seg)
@@ -290,9 +281,7 @@ func (c *collector) collect(seg *segmentState) error {
 			}
 			mask, partial = mask|byID, partial&^byID
 			if !plain {
-				if ok, err := c.fieldBits(seg, doc, c.at, &mask); err != nil {
-					return err
-				} else if !ok {
+				if !c.fieldBits(seg, doc, c.at, &mask) {
 					continue
 				}
 			}
@@ -331,7 +320,6 @@ func (c *collector) collect(seg *segmentState) error {
 		}
 	}
 	clear(sc.seen)
-	return nil
 }
 
 // enter moves on to the run that contains a document.
@@ -371,23 +359,20 @@ func (c *collector) flush(seg *segmentState) {
 
 // fieldBits adds the bits of the fields to the mask, and reports whether the entry
 // passes the filter.
-func (c *collector) fieldBits(seg *segmentState, doc uint32, at int32, mask *uint64) (bool, error) {
-	if ok, err := c.entryPasses(c.filter, seg, doc, at); !ok || err != nil {
-		return false, err
+func (c *collector) fieldBits(seg *segmentState, doc uint32, at int32, mask *uint64) bool {
+	if !c.entryPasses(c.filter, seg, doc, at) {
+		return false
 	}
 	for i, f := range c.plan.Query.Filters {
 		ok := seg.fields[i].Has(doc)
 		if f.TestsEntries() {
-			var err error
-			if ok, err = c.entryPasses(f, seg, doc, at); err != nil {
-				return false, err
-			}
+			ok = c.entryPasses(f, seg, doc, at)
 		}
 		if ok {
 			*mask |= words.FieldBit(i)
 		}
 	}
-	return true, nil
+	return true
 }
 
 // pendingOf returns the values of a word in a document where it has to be verified.
@@ -509,12 +494,8 @@ func (l candidates) all() iter.Seq[*Candidate] {
 	}
 }
 
-// resolve sets the offset and the part of a candidate. Comparisons call it and cannot
-// return an error, so it is kept for snapshot.err.
+// resolve sets the offset and the part of a candidate.
 func (seg *segmentState) resolve(c *Candidate) {
-	id, err := seg.ID(c.doc)
-	if err != nil {
-		seg.failed.Store(&err)
-	}
+	id := seg.ID(c.doc)
 	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 }

@@ -133,7 +133,7 @@ func (s *snapshot) compareHeaders(i, j int32) int {
 
 // readDuplicates loads the hash that duplicates share, and the part, of each candidate of
 // a segment that may be a duplicate.
-func (seg *segmentState) readDuplicates() error {
+func (seg *segmentState) readDuplicates() {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
@@ -156,26 +156,22 @@ func (seg *segmentState) readDuplicates() error {
 		if known {
 			continue
 		}
-		err := seg.EntryHashes(docs, func(doc uint32, hash uint64) {
+		seg.EntryHashes(docs, func(doc uint32, hash uint64) {
 			c := candidate(doc)
 			c.copy = hash
 			seg.resolve(c)
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // readIdentities is readDuplicates for candidates that are going to be compared with
 // their session files, where the entry must be the one that was indexed.
-func (s *snapshot) readIdentities(list []*Candidate) error {
+func (s *snapshot) readIdentities(list []*Candidate) {
 	lacking := slices.DeleteFunc(slices.Clone(list), func(c *Candidate) bool { return c.copy != 0 })
-	return s.bySegment(lacking, func(seg *segmentState, cs []indexed) error {
+	s.bySegment(lacking, func(seg *segmentState, cs []indexed) {
 		docs := lists.Map(cs, func(c indexed) uint32 { return c.doc })
 		at := 0
-		return seg.EntryHashes(docs, func(doc uint32, copy uint64) {
+		seg.EntryHashes(docs, func(doc uint32, copy uint64) {
 			for cs[at].doc != doc {
 				at++
 			}
@@ -185,10 +181,10 @@ func (s *snapshot) readIdentities(list []*Candidate) error {
 }
 
 // readIdentity is readIdentities for a candidate that is going to be shown.
-func (s *snapshot) readIdentity(c *Candidate) error {
+func (s *snapshot) readIdentity(c *Candidate) {
 	if c.copy != 0 {
-		return nil
+		return
 	}
 	s.touch(s.segs[c.segment])
-	return s.segs[c.segment].EntryHashes([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
+	s.segs[c.segment].EntryHashes([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
 }

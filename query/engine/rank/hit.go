@@ -28,14 +28,9 @@ type Hit struct {
 // longer contains the entry. Concurrent calls must be for different files.
 func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	r.s.resolve(c)
+	r.s.readIdentity(c)
+	o := r.s.outline(c.file, r.s.segs[c.segment])
 	if err := r.s.err(); err != nil {
-		return nil, false, err
-	}
-	if err := r.s.readIdentity(c); err != nil {
-		return nil, false, err
-	}
-	o, err := r.s.outline(c.file, r.s.segs[c.segment])
-	if err != nil {
 		return nil, false, err
 	}
 	node, ok := o.At(c.offset)
@@ -68,24 +63,17 @@ type Duplicate struct {
 }
 
 // Duplicates returns the copies of the entry of a hit.
-func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
+func (r *Result) Duplicates(h *Hit) (list []Duplicate) {
 	for _, c := range r.s.duplicates.of(h.Candidate) {
 		seg := r.s.segs[c.segment]
-		o, err := r.s.outline(c.file, seg)
-		if err != nil {
-			return nil, err
-		}
-		id, err := seg.ID(c.doc) // another goroutine may resolve the candidate
-		if err != nil {
-			return nil, err
-		}
+		o, id := r.s.outline(c.file, seg), seg.ID(c.doc) // another goroutine may resolve the candidate
 		d := Duplicate{SessionPath: o.Record.Path}
 		if e, ok := o.At(id.Offset); ok {
 			d.EntryID = e.ID
 		}
 		list = append(list, d)
 	}
-	return list, nil
+	return list
 }
 
 // Read reads the entry of a hit and finds the words of the query in its part. exact is
@@ -143,12 +131,8 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 	return rec, path, slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID }), nil
 }
 
-func (r *Result) Record(c *Candidate) (*session.Record, error) {
-	o, err := r.s.outline(c.file, r.s.segs[c.segment])
-	if err != nil {
-		return nil, err
-	}
-	return &o.Record, nil
+func (r *Result) Record(c *Candidate) *session.Record {
+	return &r.s.outline(c.file, r.s.segs[c.segment]).Record
 }
 
 // Worker returns a Worker for Read. The caller must return it with Done.

@@ -58,23 +58,19 @@ func newIDs(p *words.ResolvedQuery) (list idPrefixes) {
 }
 
 // findIn looks for ids of entries in a segment.
-func (list idPrefixes) findIn(seg *segmentState) error {
+func (list idPrefixes) findIn(seg *segmentState) {
 	for _, p := range list {
 		var ids []string
-		err := seg.Terms(segment.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
+		seg.Terms(segment.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
 			return len(ids) <= MaxIDs
 		})
-		if err != nil {
-			return err
-		}
 		p.mu.Lock()
 		for _, id := range ids {
 			p.seen[id] = true
 		}
 		p.mu.Unlock()
 	}
-	return nil
 }
 
 // hasIDs reports whether any word is a prefix of the id of an entry, or names a session.
@@ -95,7 +91,7 @@ func (s *search) hasIDs(list idPrefixes) bool {
 // findIDs finds the sessions that a word names, and the entries whose ids begin with it. A
 // session is represented by its first prompt that passes the filters; none of its documents
 // lacks the word.
-func (s *search) findIDs(list idPrefixes) error {
+func (s *search) findIDs(list idPrefixes) {
 	for _, p := range list {
 		found := 0
 		for at := range s.files {
@@ -105,15 +101,10 @@ func (s *search) findIDs(list idPrefixes) error {
 			}
 			found++
 			f.ids |= p.bit
-			if err := s.addSessionHit(f, p.bit); err != nil {
-				return err
-			}
+			s.addSessionHit(f, p.bit)
 		}
-		if err := s.addEntryHits(p); err != nil {
-			return err
-		}
+		s.addEntryHits(p)
 	}
-	return nil
 }
 
 // IsID reports whether a text may be a prefix of an id.
@@ -138,7 +129,7 @@ func (seg *segmentState) addIDHit(doc uint32, bit uint64) {
 	seg.idHits[doc] |= bit
 }
 
-func (s *search) addSessionHit(f *file, bit uint64) error {
+func (s *search) addSessionHit(f *file, bit uint64) {
 	var best struct {
 		seg    *segmentState
 		doc    uint32
@@ -146,23 +137,14 @@ func (s *search) addSessionHit(f *file, bit uint64) error {
 		prompt bool
 	}
 	for _, seg := range s.segs {
-		docs, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.number)))
-		if err != nil {
-			return err
-		}
-		prompts, err := seg.Bitmap(segment.FieldKind, []byte(session.KindPrompt))
-		if err != nil {
-			return err
-		}
+		docs := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.number)))
+		prompts := seg.Bitmap(segment.FieldKind, []byte(session.KindPrompt))
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
 			if !seg.allowed.Has(doc) {
 				continue
 			}
-			id, err := seg.ID(doc)
-			if err != nil {
-				return err
-			}
+			id := seg.ID(doc)
 			prompt := prompts.Contains(doc)
 			if best.seg == nil || prompt && !best.prompt ||
 				prompt == best.prompt && (id.Offset < best.id.Offset || id.Offset == best.id.Offset && id.Part < best.id.Part) {
@@ -173,25 +155,19 @@ func (s *search) addSessionHit(f *file, bit uint64) error {
 	if best.seg != nil {
 		best.seg.addIDHit(best.doc, bit)
 	}
-	return nil
 }
 
-func (s *search) addEntryHits(p *idPrefix) error {
+func (s *search) addEntryHits(p *idPrefix) {
 	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // too many: the word is no id
-		return nil
+		return
 	}
-	return s.eachSegment(func(seg *segmentState) error {
+	s.eachSegment(func(seg *segmentState) {
 		for id := range p.seen {
-			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
-			if err != nil {
-				return err
-			}
-			for it := docs.Iterator(); it.HasNext(); {
+			for it := seg.Bitmap(segment.FieldEntry, []byte(id)).Iterator(); it.HasNext(); {
 				if doc := it.Next(); seg.allowed.Has(doc) {
 					seg.addIDHit(doc, p.bit)
 				}
 			}
 		}
-		return nil
 	})
 }

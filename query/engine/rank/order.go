@@ -170,10 +170,7 @@ func (s *search) byTime(r *Result) error {
 		if len(first) >= limit && cmp.Compare(sign*first[limit-1].at, sign*s.bound(at, s.opt.Sort)) < 0 {
 			break // nothing of this session can come before these
 		}
-		list, err := s.withTimes(ofFile[at])
-		if err != nil {
-			return err
-		}
+		list := s.withTimes(ofFile[at])
 		slices.SortFunc(list, compare)
 		if s.opt.Flat {
 			first = append(first, list[:min(limit, len(list))]...)
@@ -209,7 +206,7 @@ type timed struct {
 }
 
 // withTimes looks up the times of candidates.
-func (s *search) withTimes(candidates []*Candidate) ([]timed, error) {
+func (s *search) withTimes(candidates []*Candidate) []timed {
 	list := make([]timed, len(candidates))
 	for i, c := range candidates {
 		s.resolve(c)
@@ -217,13 +214,9 @@ func (s *search) withTimes(candidates []*Candidate) ([]timed, error) {
 			list[i] = timed{s.bound(c.file, Oldest), c}
 			continue
 		}
-		ms, err := s.timeOf(c.file, s.segs[c.segment], c.offset)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = timed{ms, c}
+		list[i] = timed{s.timeOf(c.file, s.segs[c.segment], c.offset), c}
 	}
-	return list, nil
+	return list
 }
 
 // sign is the factor that turns times into ascending order: -1 unless the oldest come

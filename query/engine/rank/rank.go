@@ -302,7 +302,8 @@ func (s *search) levelOf(c *Candidate) Level { return s.eval.evaluate(c.mask, c.
 
 // score fills found with every document that is a hit as far as the index can tell.
 func (s *search) score() error {
-	if err := s.prepare(); err != nil {
+	s.prepare()
+	if err := s.err(); err != nil {
 		return err
 	}
 	return s.scoreAll(s.window())
@@ -310,83 +311,62 @@ func (s *search) score() error {
 
 // prepare finds the documents of each segment that pass the filters, and those whose
 // ids begin with a word. It leaves out segments that cannot have a hit.
-func (s *search) prepare() error {
+func (s *search) prepare() {
 	passing := s.passing(s.filter)
 	ofFields := make([]func(uint32) bool, len(s.plan.Query.Filters))
 	for i, f := range s.plan.Query.Filters {
 		ofFields[i] = s.passing(f)
 	}
-	prepare := func(seg *segmentState) (err error) {
+	prepare := func(seg *segmentState) {
 		seg.prepared = true
-		if seg.files, err = seg.Files(); err != nil {
-			return err
-		}
-		if seg.owned, err = s.reader.Names().Owned(seg.Segment); err != nil {
-			return err
-		}
-		if seg.allowed, err = s.filter.Docs(seg.Segment, seg.owned, passing); err != nil {
-			return err
-		}
+		seg.files = seg.Files()
+		seg.owned = s.reader.Names().Owned(seg.Segment)
+		seg.allowed = s.filter.Docs(seg.Segment, seg.owned, passing)
 		for i, f := range s.plan.Query.Filters {
 			var docs docset.Set
 			if !f.TestsEntries() {
-				if docs, err = f.Docs(seg.Segment, seg.owned, ofFields[i]); err != nil {
-					return err
-				}
+				docs = f.Docs(seg.Segment, seg.owned, ofFields[i])
 			}
 			seg.fields = append(seg.fields, docs)
 		}
 		seg.setWhole(s.plan, s.misses)
-		return nil
 	}
 	ids := newIDs(s.plan)
-	err := s.eachSegment(func(seg *segmentState) error {
+	s.eachSegment(func(seg *segmentState) {
 		if seg.number == 0 {
 			seg.PossibleDuplicates() // loads it for all segments
 		}
-		if err := ids.findIn(seg); err != nil {
-			return err
+		ids.findIn(seg)
+		if s.wordless || s.plan.Occurs(seg.number, seg.Segment) {
+			prepare(seg)
 		}
-		if !s.wordless {
-			if occurs, err := s.plan.Occurs(seg.number, seg.Segment); !occurs || err != nil {
-				return err
-			}
-		}
-		return prepare(seg)
 	})
-	if err != nil {
-		return err
-	}
 	for _, seg := range s.segs {
 		seg.copied = seg.PossibleDuplicates()
 	}
 	if !s.hasIDs(ids) {
-		return nil
+		return
 	}
 	others := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return seg.prepared })
-	if err := eachOf(others, prepare); err != nil {
-		return err
-	}
-	return s.findIDs(ids)
+	eachOf(others, prepare)
+	s.findIDs(ids)
 }
 
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
-	err := eachOf(prepared, func(seg *segmentState) error {
+	eachOf(prepared, func(seg *segmentState) {
 		var c *collector
 		select {
 		case c = <-idle:
 		default:
 			c = s.newCollector(newScores(window, s.plan))
 		}
-		if err := c.segment(seg); err != nil {
-			return err
-		}
+		c.segment(seg)
 		idle <- c
-		return seg.readDuplicates()
+		seg.readDuplicates()
 	})
-	if err != nil {
+	if err := cmp.Or(s.ctx.Err(), s.err()); err != nil {
 		return err
 	}
 	close(idle)
@@ -465,29 +445,22 @@ func (o *Options) folds(open bool) bool { return !open && o.Limit < completeList
 
 // entryPasses reports whether the entry of a document passes a filter. It reads the
 // session record only when the summary of the file cannot decide.
-func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, at int32) (bool, error) {
+func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, at int32) bool {
 	if !f.TestsEntries() {
-		return true, nil
+		return true
 	}
 	switch f.EntryVerdict(s.summary(at)) {
 	case filter.None:
-		return false, nil
+		return false
 	case filter.All:
-		return true, nil
+		return true
 	}
-	id, err := seg.ID(doc)
-	if err != nil {
-		return false, err
-	}
-	o, err := s.outline(at, seg)
-	if err != nil {
-		return false, err
-	}
-	e, ok := o.At(id.Offset)
+	o := s.outline(at, seg)
+	e, ok := o.At(seg.ID(doc).Offset)
 	if !ok && !f.TestsOnlyTime() {
-		return false, nil
+		return false
 	}
-	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil
+	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]})
 }
 
 // Losses counts hits that are left out because their entries cannot be read. It is safe

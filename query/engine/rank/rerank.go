@@ -91,10 +91,7 @@ func (s *search) rerank(top []*Candidate) error {
 	for c := range s.found.all() {
 		c.score *= least
 	}
-	kinds, err := s.kindsOf(top)
-	if err != nil {
-		return err
-	}
+	kinds := s.kindsOf(top)
 	r := &reranker{s, top, kinds, make([]factors, len(top))}
 	for i, c := range top {
 		weight, ok := KindWeights[kinds[i]]
@@ -116,9 +113,7 @@ func (s *search) rerank(top []*Candidate) error {
 	for i, c := range top {
 		c.score *= r.all[i].product() / least
 	}
-	if err := r.answers(); err != nil {
-		return err
-	}
+	r.answers()
 	if s.plan.WantsLatest && len(top) > 0 {
 		r.lastWord()
 	}
@@ -156,14 +151,15 @@ func (r *reranker) lastWord() {
 	r.top[last].class = best.class
 }
 
-func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
+func (s *snapshot) kindsOf(list []*Candidate) []session.Kind {
 	kinds := make([]session.Kind, len(list))
-	return kinds, s.bySegment(list, func(seg *segmentState, cs []indexed) error {
+	s.bySegment(list, func(seg *segmentState, cs []indexed) {
 		docs := lists.Map(cs, func(c indexed) uint32 { return c.doc })
-		return seg.KeywordsOf(segment.FieldKind, docs, func(k int, kind []byte) {
+		seg.KeywordsOf(segment.FieldKind, docs, func(k int, kind []byte) {
 			kinds[cs[k].index] = session.Kind(kind)
 		})
 	})
+	return kinds
 }
 
 // units are the pieces of a query that can be close together: words, and the parts of
@@ -241,10 +237,7 @@ func (r *reranker) measure(u *units) error {
 	for i := range r.all { // a text that is not read is as close as one with one word
 		r.all[i].closeness, r.all[i].exactness = float32(1+closenessGain*slices.Max(u.weights[:u.count])), 1
 	}
-	lengths, err := r.resolveAll(r.top)
-	if err != nil {
-		return err
-	}
+	lengths := r.resolveAll(r.top)
 	order := make([]int, len(r.top))
 	for i := range order {
 		order[i] = i

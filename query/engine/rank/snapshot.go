@@ -34,7 +34,8 @@ type snapshot struct {
 	newest  time.Time         // entry
 	fileOf  []int32           // indexes in files, by the number of the file; -1 for none
 	segs    []*segmentState
-	touched atomic.Int32 // segments that were read at random since the last trim
+	touched atomic.Int32          // segments that were read at random since the last trim
+	failed  atomic.Pointer[error] // an outline could not be read
 }
 
 // file is the state of a session file in a search.
@@ -74,7 +75,6 @@ type segmentState struct {
 	touched atomic.Bool       // by single hits since the last trim
 	marks   *marks            // of the hits; nil: not wanted
 	found   candidates
-	failed  atomic.Pointer[error] // an id could not be read
 }
 
 func newSnapshot(r *index.Reader, p *words.ResolvedQuery) *snapshot {
@@ -199,16 +199,14 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 }
 
 // eachSegment works on several segments at a time, and releases the pages of each.
-func (s *snapshot) eachSegment(work func(*segmentState) error) error {
-	return eachOf(s.segs, work)
-}
+func (s *snapshot) eachSegment(work func(*segmentState)) { eachOf(s.segs, work) }
 
-func eachOf(segs []*segmentState, work func(*segmentState) error) error {
+func eachOf(segs []*segmentState, work func(*segmentState)) {
 	list := make([]*segment.Segment, len(segs))
 	for i, seg := range segs {
 		list[i] = seg.Segment
 	}
-	return docset.EachSegment(list, func(i int, _ *segment.Segment) error { return work(segs[i]) })
+	docset.EachSegment(list, func(i int, _ *segment.Segment) { work(segs[i]) })
 }
 
 // setWhole sets the documents that may contain each word whole. For a strict word it
@@ -251,7 +249,7 @@ func (s *snapshot) trim() {
 	}
 }
 
-func (s *snapshot) outline(at int32, seg *segmentState) (*record.Outline, error) {
+func (s *snapshot) outline(at int32, seg *segmentState) *record.Outline {
 	f := &s.files[at]
 	f.loading.Lock()
 	defer f.loading.Unlock()
@@ -259,28 +257,25 @@ func (s *snapshot) outline(at int32, seg *segmentState) (*record.Outline, error)
 		s.touch(seg)
 		o, err := s.reader.Outline(f.number, seg.Segment)
 		if err != nil {
-			return nil, err
+			s.failed.Store(&err)
 		}
 		if o == nil {
 			o = &record.Outline{Record: session.Record{Summary: *s.summary(at)}}
 		}
 		f.outline = o
 	}
-	return f.outline, nil
+	return f.outline
 }
 
 // timeOf returns the time of an entry, with documents in the segment, in Unix
 // milliseconds.
-func (s *snapshot) timeOf(at int32, seg *segmentState, offset int64) (int64, error) {
-	o, err := s.outline(at, seg)
-	if err != nil {
-		return 0, err
-	}
+func (s *snapshot) timeOf(at int32, seg *segmentState, offset int64) int64 {
+	o := s.outline(at, seg)
 	e, ok := o.At(offset)
 	if !ok {
 		e = record.Entry{}
 	}
-	return o.Record.TimeOf(&e.Node).UnixMilli(), nil
+	return o.Record.TimeOf(&e.Node).UnixMilli()
 }
 
 // compare orders candidates, the best first: by class, by score, then the newest session,
@@ -308,15 +303,13 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 	return c
 }
 
-// err returns the error of a candidate that could not be resolved, nil if there is none.
-// Code that resolves candidates must check it before it uses the result.
+// err returns what could not be read of the index, nil if nothing was missed. It must be
+// checked before an answer is given.
 func (s *snapshot) err() error {
-	for _, seg := range s.segs {
-		if err := seg.failed.Load(); err != nil {
-			return *err
-		}
+	if err := s.failed.Load(); err != nil {
+		return *err
 	}
-	return nil
+	return s.reader.Fault()
 }
 
 // lengthOf guesses the length of the line of a resolved candidate: the distance to the
@@ -325,7 +318,7 @@ func (s *snapshot) lengthOf(c *Candidate) int64 {
 	seg := s.segs[c.segment]
 	s.touch(seg)
 	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.File(doc) == s.files[c.file].number; doc++ {
-		if id, err := seg.ID(doc); err == nil && id.Offset != c.offset {
+		if id := seg.ID(doc); id.Offset > c.offset {
 			return id.Offset - c.offset
 		}
 	}
@@ -340,7 +333,7 @@ type indexed struct {
 
 // bySegment works on the candidates of a list, grouped by segment and in the order of their
 // documents, on several segments at a time. It releases their pages.
-func (s *snapshot) bySegment(list []*Candidate, work func(*segmentState, []indexed) error) error {
+func (s *snapshot) bySegment(list []*Candidate, work func(*segmentState, []indexed)) {
 	lists := make([][]indexed, len(s.segs))
 	var segs []*segmentState
 	for i, c := range list {
@@ -349,19 +342,19 @@ func (s *snapshot) bySegment(list []*Candidate, work func(*segmentState, []index
 		}
 		lists[c.segment] = append(lists[c.segment], indexed{c, i})
 	}
-	return eachOf(segs, func(seg *segmentState) error {
+	eachOf(segs, func(seg *segmentState) {
 		cs := lists[seg.number]
 		slices.SortFunc(cs, func(a, b indexed) int { return cmp.Compare(a.doc, b.doc) })
-		return work(seg, cs)
+		work(seg, cs)
 	})
 }
 
-func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
+func (s *snapshot) resolveAll(list []*Candidate) []int64 {
 	lengths := make([]int64, len(list))
-	return lengths, s.bySegment(list, func(_ *segmentState, cs []indexed) error {
+	s.bySegment(list, func(_ *segmentState, cs []indexed) {
 		for _, c := range cs {
 			lengths[c.index] = s.lengthOf(s.resolve(c.Candidate))
 		}
-		return nil
 	})
+	return lengths
 }

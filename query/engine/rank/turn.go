@@ -33,7 +33,7 @@ func replies(o *record.Outline, prompt int64) (list []record.Entry) {
 
 // answers joins prompts and the replies that end their turns: who finds the question wants the answer, and
 // a question is better the more of the query its answer has.
-func (r *reranker) answers() error {
+func (r *reranker) answers() {
 	times := func(i int, gain float32) {
 		r.all[i].turn *= gain
 		r.top[i].score *= gain
@@ -52,11 +52,7 @@ func (r *reranker) answers() error {
 		if len(later) == 0 {
 			continue
 		}
-		o, err := r.outline(prompt.file, r.segs[prompt.segment])
-		if err != nil {
-			return err
-		}
-		list := replies(o, prompt.offset)
+		list := replies(r.outline(prompt.file, r.segs[prompt.segment]), prompt.offset)
 		for _, e := range list[:min(lastReplies, len(list))] {
 			at := slices.IndexFunc(later, func(k int) bool { return r.top[k].offset == e.Offset })
 			if at < 0 {
@@ -71,7 +67,6 @@ func (r *reranker) answers() error {
 			break
 		}
 	}
-	return r.err()
 }
 
 // Answer reads the last entry of the agent with a text in the turn that a hit in a prompt begins, and finds

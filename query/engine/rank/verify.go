@@ -59,10 +59,7 @@ func (s *search) verify() error {
 			slices.SortFunc(list[:sorted], func(a, b *Candidate) int { return cmp.Or(order(a, b), s.compare(a, b)) })
 		}
 		round := list[:min(verifyRound, sorted)]
-		lengths, err := s.resolveAll(round)
-		if err != nil {
-			return err
-		}
+		lengths := s.resolveAll(round)
 		limit, longest := budget, budget
 		if lacking > 0 {
 			limit, longest = max(budget, s.phraseBytes), verifyStrict
@@ -282,9 +279,7 @@ func (s *search) readRound(round []*Candidate, most int) ([]reading, error) {
 			parsed = append(parsed, c)
 		}
 	}
-	if err := s.readIdentities(parsed); err != nil {
-		return nil, err
-	}
+	s.readIdentities(parsed)
 	for k, c := range round {
 		if l := &readings[k]; l.parsed && c.copy != 0 && c.copy != l.copy {
 			l.lost = entry.ErrChanged

@@ -41,7 +41,6 @@ type scores struct {
 	plan         *words.ResolvedQuery
 	norm0, norm1 float32     // length normalization: norm0 + norm1 · length
 	open         []openLists // of each word
-	err          error       // of reading postings; then there are no more
 
 	seg   *segmentState
 	first uint32 // a multiple of 64
@@ -127,20 +126,15 @@ func (l *openList) blocks(s *scores) iter.Seq[block] {
 
 // next returns the next postings in the window; none if there are no more.
 func (l *openList) next(s *scores) block {
-	if !l.open && s.err == nil {
-		l.postings, s.err = s.plan.Postings(s.seg.number, s.seg.Segment, l.term)
-		if l.named = nil; l.hasNames && s.err == nil {
+	if !l.open {
+		l.open, l.postings = true, s.plan.Postings(s.seg.number, s.seg.Segment, l.term)
+		if l.hasNames {
 			l.named = docset.New(s.seg.Len())
-			s.err = s.plan.MarkNamed(s.seg.number, s.seg.Segment, l.term, l.named)
+			s.plan.MarkNamed(s.seg.number, s.seg.Segment, l.term, l.named)
 		}
-		l.open = s.err == nil
-	}
-	if s.err != nil {
-		return block{}
 	}
 	if len(l.rest.docs) == 0 {
 		l.rest.docs, l.rest.freqs, l.rest.lengths = l.postings.NextBlock()
-		s.err = l.postings.Err()
 	}
 	n := len(l.rest.docs)
 	if n > 0 && l.rest.docs[n-1] >= s.end {

@@ -41,37 +41,30 @@ func (d *dictionary) idf(df int) float64 {
 
 // df returns the number of live documents that contain a term, without documents that have it only in
 // names of arguments.
-func (d *dictionary) df(t string) (int, error) {
-	df, _, err := d.frequency(t)
-	return df, err
+func (d *dictionary) df(t string) int {
+	df, _ := d.frequency(t)
+	return df
 }
 
 // frequency returns df, and the number of live documents that have the term only in names of arguments.
-func (d *dictionary) frequency(t string) (df, names int, err error) {
+func (d *dictionary) frequency(t string) (df, names int) {
 	if d.shared != nil {
 		if df, names = d.shared.Terms[t], d.shared.Terms[inNames(t)]; df > 0 {
-			return df, names, nil
+			return df, names
 		}
 	}
 	if d.terms[t] == nil {
-		if err := d.count(t); err != nil {
-			return 0, 0, err
-		}
+		d.count(t)
 	}
-	return d.terms[t].df, max(names, d.terms[t].names), nil
+	return d.terms[t].df, max(names, d.terms[t].names)
 }
 
 // count looks several terms up, on all cores.
-func (d *dictionary) count(terms ...string) error {
-	n := d.newCount(terms)
-	if len(n.terms) == 0 {
-		return nil
+func (d *dictionary) count(terms ...string) {
+	if n := d.newCount(terms); len(n.terms) > 0 {
+		docset.EachSegment(d.segments, n.countIn)
+		d.add(n)
 	}
-	if err := docset.EachSegment(d.segments, n.countIn); err != nil {
-		return err
-	}
-	d.add(n)
-	return nil
 }
 
 // A termCount counts the documents of several terms.
@@ -94,34 +87,18 @@ func (d *dictionary) newCount(terms []string) *termCount {
 	return n
 }
 
-func (n *termCount) countIn(number int, seg *segment.Segment) error {
+func (n *termCount) countIn(number int, seg *segment.Segment) {
 	for i, t := range n.terms {
-		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
-		if err != nil {
-			return err
-		}
+		at := seg.PostingsOffset(segment.FieldText, []byte(t))
 		if at == 0 {
 			continue
 		}
-		as, err := seg.PostingsOffset(segment.FieldName, []byte(t))
-		if err != nil {
-			return err
-		}
-		names := 0
-		if as != 0 {
-			if names, err = seg.CountAt(as); err != nil {
-				return err
-			}
-		}
-		count, err := seg.CountAt(at)
-		if err != nil {
-			return err
-		}
+		as := seg.PostingsOffset(segment.FieldName, []byte(t))
+		names := seg.CountAt(as)
 		n.found[i].at[number], n.found[i].as[number] = at, as
-		n.dfs[i].Add(int64(count - names))
+		n.dfs[i].Add(int64(seg.CountAt(at) - names))
 		n.names[i].Add(int64(names))
 	}
-	return nil
 }
 
 // add remembers terms that were counted in all segments.
@@ -132,27 +109,21 @@ func (d *dictionary) add(n *termCount) {
 	}
 }
 
-func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) (segment.PostingsOffset, error) {
+func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) segment.PostingsOffset {
 	if known := d.terms[t]; known != nil {
-		return known.at[number], nil
+		return known.at[number]
 	}
 	return seg.PostingsOffset(segment.FieldText, []byte(t))
 }
 
 // namedAt returns the postings of the documents that have a term only in names of arguments.
-func (d *dictionary) namedAt(number int, seg *segment.Segment, t string) (segment.PostingsOffset, error) {
+func (d *dictionary) namedAt(number int, seg *segment.Segment, t string) segment.PostingsOffset {
 	if known := d.terms[t]; known != nil {
-		return known.as[number], nil
+		return known.as[number]
 	}
 	return seg.PostingsOffset(segment.FieldName, []byte(t))
 }
 
 func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {
-	return func(t string, into docset.Set) error {
-		at, err := d.postingsAt(number, seg, t)
-		if err != nil {
-			return err
-		}
-		return seg.Mark(at, into)
-	}
+	return func(t string, into docset.Set) { seg.Mark(d.postingsAt(number, seg, t), into) }
 }

@@ -2,6 +2,7 @@ package words
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,27 +58,24 @@ type Expansion struct {
 
 // expand returns the terms of a word that is not only parts, the tightest matches
 // first. It may split a word that no document contains.
-func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
+func (x *resolver) expand(w *ResolvedWord) []Expansion {
 	if w.Term == "" {
-		return nil, nil
+		return nil
 	}
 	e := expander{resolver: x, seen: map[string]bool{}, inText: w.Match == syntax.Phrase}
 	exact := Expansion{Term: w.Term, Weight: 1}
 	if w.Joined {
 		exact.Tier, exact.Weight = TierParts, WeightJoined
 	}
-	err := cmp.Or(e.add(exact), e.add(likewise(w.Spellings, TierParts, WeightJoined)...))
+	e.add(exact)
+	e.add(likewise(w.Spellings, TierParts, WeightJoined)...)
 	switch {
-	case err != nil:
 	case w.Match == syntax.Prefix:
-		err = e.typedPrefix(w)
+		e.typedPrefix(w)
 	case w.Match == syntax.Fuzzy:
-		err = e.fuzzy(w.Term, similarity{edits: w.Edits, asked: true, limit: maxTyped, least: 1, weight: weightTyped})
+		e.fuzzy(w.Term, similarity{edits: w.Edits, asked: true, limit: maxTyped, least: 1, weight: weightTyped})
 	case w.Loose:
-		err = e.loosen(w)
-	}
-	if err != nil {
-		return nil, err
+		e.loosen(w)
 	}
 	// A term has the idf of the most frequent term that matches at least as tightly, so
 	// that a rare misspelling does not outweigh the word.
@@ -92,7 +90,7 @@ func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 		}
 		e.list[i].IDF = x.idf(most)
 	}
-	return e.list, nil
+	return e.list
 }
 
 // looseTier returns the tightest tier that does not count as having the word, because some document has
@@ -144,23 +142,19 @@ type expander struct {
 }
 
 // add adds the terms that some live document contains, and that were not added before.
-func (e *expander) add(list ...Expansion) (err error) {
+func (e *expander) add(list ...Expansion) {
 	for _, x := range list {
 		if e.seen[x.Term] {
 			continue
 		}
 		e.seen[x.Term] = true
-		if x.DF, x.Names, err = e.frequency(x.Term); err != nil {
-			return err
-		}
-		if e.inText {
+		if x.DF, x.Names = e.frequency(x.Term); e.inText {
 			x.DF, x.Names = x.DF+x.Names, 0
 		}
 		if x.DF+x.Names > 0 {
 			e.list = append(e.list, x)
 		}
 	}
-	return nil
 }
 
 // likewise returns terms that all match in the same way.
@@ -178,53 +172,43 @@ func documents(list []Expansion) (n int) {
 
 // loosen adds the looser matches of a word, as long as it is rare: forms, longer words,
 // similar words. When nothing matches it splits the word.
-func (e *expander) loosen(w *ResolvedWord) error {
+func (e *expander) loosen(w *ResolvedWord) {
 	others := Forms(w.Term)
-	if err := cmp.Or(e.count(others...), e.add(likewise(others, TierForms, weightForms)...)); err != nil {
-		return err
-	}
+	e.count(others...)
+	e.add(likewise(others, TierForms, weightForms)...)
 	total := documents(e.list)
 	length := utf8.RuneCountInString(w.Term)
 	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
-		terms, _, err := e.prefixed(w.Term, maxExpansions, weightPrefix)
-		if err = cmp.Or(err, e.add(terms...)); err != nil {
-			return err
-		}
+		terms, _ := e.prefixed(w.Term, maxExpansions, weightPrefix)
+		e.add(terms...)
 		total += documents(terms)
 	}
 	if length < minFuzzy || total > rareFuzzy || len(w.Parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.Term, unicode.IsDigit) {
-		return nil
+		return
 	}
 	if e.searched++; e.searched > maxSearched {
-		return nil
+		return
 	}
 	// If the word itself exists, a similar one must be far more frequent. Two edits are
 	// tried only when one edit finds nothing.
 	least := max(1, moreFrequent*total)
 	before := len(e.list)
 	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
-		if err := e.fuzzy(w.Term, similarity{edits: edits, limit: maxExpansions, least: least, weight: weightFuzzy}); err != nil || len(e.list) > before {
-			return err
+		if e.fuzzy(w.Term, similarity{edits: edits, limit: maxExpansions, least: least, weight: weightFuzzy}); len(e.list) > before {
+			return
 		}
 	}
 	if total > 0 || len(w.Parts) > 0 {
-		return nil
+		return
 	}
-	parts, err := e.split(w.Term)
-	if len(parts) > 0 {
+	if parts := e.split(w.Term); len(parts) > 0 {
 		whole := *w.Word // a copy: the query never changes
 		whole.Parts = parts
 		w.Word, w.Split = &whole, true
 	}
-	return err
 }
 
 // partsFound reports whether each part of an identifier is in the index.
 func (e *expander) partsFound(w *ResolvedWord) bool {
-	for _, p := range w.Parts {
-		if df, err := e.df(p); err != nil || df == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.Parts, func(p string) bool { return e.df(p) == 0 })
 }

@@ -99,39 +99,29 @@ func (p *Word) TermsOf(part int) []string {
 // get, user and name, but not getUserName. A document with the halves of a split word does lack it.
 func (p *ResolvedWord) PartsAlone() bool { return p.Split || p.Verify && !p.Cut && !p.Strict() }
 
-func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
-	at, err := p.dictionary.postingsAt(number, seg, term)
-	if err != nil {
-		return segment.Postings{}, err
-	}
-	return seg.PostingsAt(at)
+func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) segment.Postings {
+	return seg.PostingsAt(p.dictionary.postingsAt(number, seg, term))
 }
 
 // MarkNamed adds to a set the documents that have a term only in names of arguments.
-func (p *ResolvedQuery) MarkNamed(number int, seg *segment.Segment, term string, into docset.Set) error {
-	at, err := p.dictionary.namedAt(number, seg, term)
-	if err != nil || at == 0 {
-		return err
-	}
-	return seg.Mark(at, into)
+func (p *ResolvedQuery) MarkNamed(number int, seg *segment.Segment, term string, into docset.Set) {
+	seg.Mark(p.dictionary.namedAt(number, seg, term), into)
 }
 
-func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
+func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) bool {
 	for _, w := range p.Words {
 		if w.Find != nil && w.All[number].Count() > 0 {
-			return true, nil
+			return true
 		}
 		terms := lists.Map(w.Terms, func(x Expansion) string { return x.Term })
 		for part := range w.Parts {
 			terms = append(terms, w.TermsOf(part)...)
 		}
-		for _, t := range terms {
-			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
-				return true, err
-			}
+		if slices.ContainsFunc(terms, func(t string) bool { return p.dictionary.postingsAt(number, seg, t) != 0 }) {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 func (p *ResolvedQuery) Scored() (bits uint64) {
@@ -185,19 +175,15 @@ const maxMapped = 8
 // words have the terms and weights that they would have in one index with all documents.
 func Resolve(ctx context.Context, r *index.Reader, q *Query, shared *Statistics) (*ResolvedQuery, error) {
 	x := newResolver(r, q, shared)
-	if err := x.lookUp(ctx); err != nil {
-		return nil, err
-	}
+	x.lookUp(ctx)
 	for _, p := range x.plan.Words {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := x.complete(p); err != nil {
-			return nil, err
-		}
+		x.complete(p)
 	}
 	x.plan.weigh()
-	return x.plan, nil
+	return x.plan, r.Fault()
 }
 
 func newResolver(r *index.Reader, q *Query, shared *Statistics) *resolver {
@@ -223,30 +209,22 @@ func newResolver(r *index.Reader, q *Query, shared *Statistics) *resolver {
 }
 
 // lookUp makes the look-ups that do not depend on other segments.
-func (x *resolver) lookUp(ctx context.Context) error {
+func (x *resolver) lookUp(ctx context.Context) {
 	d := x.dictionary
 	terms := d.newCount(lookups(x.plan.Query.Words))
-	err := docset.EachSegment(d.segments, func(number int, seg *segment.Segment) error {
-		if err := ctx.Err(); err != nil {
-			return err
+	docset.EachSegment(d.segments, func(number int, seg *segment.Segment) {
+		if ctx.Err() != nil {
+			return
 		}
-		if err := terms.countIn(number, seg); err != nil {
-			return err
-		}
+		terms.countIn(number, seg)
 		if len(terms.terms) > maxMapped {
 			seg.Trim()
 		}
 		for _, p := range x.plan.Words {
-			if err := p.findWhole(number, seg, d); err != nil {
-				return err
-			}
+			p.findWhole(number, seg, d)
 		}
-		return nil
 	})
-	if err == nil {
-		d.add(terms)
-	}
-	return err
+	d.add(terms)
 }
 
 // resolver is the state of Resolve.
@@ -286,35 +264,26 @@ func newResolvedWord(w *Word, i, segments int) *ResolvedWord {
 }
 
 // findWhole finds the documents of a segment that may contain the word whole.
-func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary) error {
+func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary) {
 	switch {
 	case p.Find != nil:
-		docs, err := p.Find.Docs(seg)
-		if err == nil && docs == nil {
-			docs, err = docset.Live(seg)
+		docs := p.Find.Docs(seg)
+		if docs == nil {
+			docs = docset.Live(seg)
 		}
 		p.All[number] = docs
 		p.allCount.Add(int64(docs.Count()))
-		return err
 	case len(p.Parts) > 0:
 		mark := d.marker(number, seg)
-		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.TermsOf, mark)
-		if err != nil {
-			return err
-		}
+		docs := docset.Conjunction(seg.Len(), len(p.Parts), p.TermsOf, mark)
 		p.allCount.Add(int64(docs.Count()))
 		if len(p.Wholes) > 0 {
-			wholes, err := docset.Conjunction(seg.Len(), len(p.Wholes), docset.OneSpelling(p.Wholes), mark)
-			if err != nil {
-				return err
-			}
-			docs.And(wholes)
+			docs.And(docset.Conjunction(seg.Len(), len(p.Wholes), docset.OneSpelling(p.Wholes), mark))
 		}
 		p.wholeCount.Add(int64(docs.Count()))
 		p.Whole[number] = docs
-		return seg.KeepAdjacent(docs, p.pairs)
+		seg.KeepAdjacent(docs, p.pairs)
 	}
-	return nil
 }
 
 // maxLonger is how many longer identifiers are looked for in a segment.
@@ -323,25 +292,19 @@ const maxLonger = 10_000
 // findWithin finds the documents of a segment with a longer identifier that has the word in
 // it: getUserName for UserName. It visits the dictionary, so it is for words that are no
 // term themselves.
-func (p *ResolvedWord) findWithin(number int, seg *segment.Segment) error {
+func (p *ResolvedWord) findWithin(number int, seg *segment.Segment) {
 	if p.Whole[number].Count() == 0 {
-		return nil
+		return
 	}
-	docs, ok, err := seg.Infix(segment.FieldText, []byte(p.Term), false, maxLonger)
-	if !ok || err != nil {
-		return err
+	if docs, ok := seg.Infix(segment.FieldText, []byte(p.Term), false, maxLonger); ok {
+		p.Within[number] = docset.New(seg.Len())
+		p.Within[number].AddBitmap(docs)
 	}
-	p.Within[number] = docset.New(seg.Len())
-	p.Within[number].AddBitmap(docs)
-	return nil
 }
 
 // complete does the look-ups that depend on the whole index.
-func (x *resolver) complete(p *ResolvedWord) error {
-	var err error
-	if p.Terms, err = x.expand(p); err != nil {
-		return err
-	}
+func (x *resolver) complete(p *ResolvedWord) {
+	p.Terms = x.expand(p)
 	if len(p.Terms) > 0 && p.Scored {
 		p.Weight = p.Terms[0].IDF
 	}
@@ -351,21 +314,16 @@ func (x *resolver) complete(p *ResolvedWord) error {
 		if p.Scored {
 			p.Weight = p.AllIDF
 		}
-		return nil
+		return
 	}
 	if len(p.Parts) == 0 {
-		return nil
+		return
 	}
 	if p.Split {
-		err := docset.EachSegment(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
-		if err != nil {
-			return err
-		}
+		docset.EachSegment(x.segments, func(number int, seg *segment.Segment) { p.findWhole(number, seg, x.dictionary) })
 	}
 	if p.SpellingOnly && len(p.Terms) == 0 {
-		if err := docset.EachSegment(x.segments, p.findWithin); err != nil {
-			return err
-		}
+		docset.EachSegment(x.segments, p.findWithin)
 	}
 	p.AllIDF, p.WholeIDF = x.idf(int(p.allCount.Load())), x.idf(int(p.wholeCount.Load()))
 	if p.Scored && p.Weight == 0 {
@@ -374,25 +332,20 @@ func (x *resolver) complete(p *ResolvedWord) error {
 	for i := range p.Parts {
 		df := 0
 		for _, t := range p.SpellingsOf(i) {
-			more, err := x.df(t)
-			if err != nil {
-				return err
-			}
-			df += more
+			df += x.df(t)
 		}
 		idf := x.idf(min(df, int(x.documents)))
 		p.PartIDF = append(p.PartIDF, idf)
 		p.PartSum += idf
 	}
-	return nil
 }
 
 // Similar returns the term most similar to a word that no document contains, the most
 // frequent of several; "" when there is none. It does not modify the plan.
-func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
+func (p *ResolvedQuery) Similar(w *ResolvedWord) string {
 	length := utf8.RuneCountInString(w.Term)
 	if length <= 2 {
-		return "", nil
+		return ""
 	}
 	edits := 1
 	if length >= minFuzzyTwo {
@@ -400,8 +353,8 @@ func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
 	}
 	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
-	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
-		return "", err
+	if e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); len(e.list) == 0 {
+		return ""
 	}
-	return e.list[0].Term, nil
+	return e.list[0].Term
 }

@@ -18,57 +18,48 @@ const (
 )
 
 // typedPrefix adds the words that begin with a prefix that was typed as one.
-func (e *expander) typedPrefix(w *ResolvedWord) error {
+func (e *expander) typedPrefix(w *ResolvedWord) {
 	limit := maxTyped
 	if utf8.RuneCountInString(w.Term) < minPrefix {
 		limit = maxShort
 	}
-	terms, all, err := e.prefixed(w.Term, limit, weightTyped)
-	if err != nil {
-		return err
-	}
+	terms, all := e.prefixed(w.Term, limit, weightTyped)
 	if !all {
 		e.plan.Inexact = true
 		e.plan.Warnings = append(e.plan.Warnings, "the prefix "+w.Text+" begins very many words; only the most frequent are searched for")
 	}
-	return e.add(terms...)
+	e.add(terms...)
 }
 
 // prefixed returns the terms that are longer than a prefix and begin with it, the most
 // frequent if there are more than the limit, and reports whether those are all. Terms
 // that are rare in every segment are read only when the frequent ones are too few: a
 // prefix of one letter has hundreds of thousands of them.
-func (e *expander) prefixed(prefix string, limit int, weight float64) (terms []Expansion, all bool, err error) {
+func (e *expander) prefixed(prefix string, limit int, weight float64) (terms []Expansion, all bool) {
 	if e.shared != nil {
 		terms, all = e.shared.prefixed(prefix, limit)
-	} else if terms, all, err = e.prefixedHere(prefix, limit); err != nil {
-		return nil, false, err
+	} else {
+		terms, all = e.prefixedHere(prefix, limit)
 	}
 	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
 	for i := range terms {
 		terms[i].Tier, terms[i].Weight = TierPrefix, weight
 	}
-	return terms, all, nil
+	return terms, all
 }
 
 // prefixedHere is prefixed for an index that answers alone: the most frequent come first.
-func (e *expander) prefixedHere(prefix string, limit int) (terms []Expansion, all bool, err error) {
+func (e *expander) prefixedHere(prefix string, limit int) (terms []Expansion, all bool) {
 	for _, least := range []int{rareInSegment, 1} {
-		bounds, left, err := e.bounds(prefix, least)
-		if err != nil {
-			return nil, false, err
-		}
-		terms, all, err = e.mostFrequent(bounds, limit)
-		if err != nil {
-			return nil, false, err
-		}
+		bounds, left := e.bounds(prefix, least)
+		terms, all = e.mostFrequent(bounds, limit)
 		// Terms that were left out are in at most this many documents.
 		unseen := (least - 1) * len(e.segments)
 		if !left || len(terms) == limit && terms[limit-1].DF > unseen {
-			return terms, all && !left, nil
+			return terms, all && !left
 		}
 	}
-	return terms, all, nil
+	return terms, all
 }
 
 // Terms that fewer than rareInSegment documents of a segment contain are left out at
@@ -81,7 +72,7 @@ const (
 // bounds returns an upper bound of the number of documents for each term that begins
 // with the prefix and that at least least documents of some segment contain. left
 // reports whether it left out other terms; if not, the bounds have all terms.
-func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left bool, err error) {
+func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left bool) {
 	type counted struct {
 		term  string
 		count int
@@ -90,9 +81,9 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 	totals := map[string]total{}
 	var rare []counted
 	var mu sync.Mutex
-	err = docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
+	docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) {
 		var terms, few []counted
-		err := seg.Terms(segment.FieldText, []byte(prefix), func(term []byte, count int) bool {
+		seg.Terms(segment.FieldText, []byte(prefix), func(term []byte, count int) bool {
 			switch {
 			case len(term) == len(prefix):
 			case count >= least:
@@ -111,7 +102,6 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 		if left = left || len(few) > fewTerms; !left {
 			rare = append(rare, few...)
 		}
-		return err
 	})
 	bounds = make(map[string]int, len(totals))
 	for t, n := range totals {
@@ -125,12 +115,12 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 			bounds[t.term] += t.count
 		}
 	}
-	return bounds, left, err
+	return bounds, left
 }
 
 // mostFrequent returns the most frequent terms in descending order, and reports whether
 // there are no others. It counts documents only for terms whose bound can matter.
-func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expansion, all bool, err error) {
+func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expansion, all bool) {
 	order := slices.SortedFunc(maps.Keys(bounds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
 	})
@@ -140,18 +130,13 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expan
 	all = true
 	for i, term := range order {
 		if len(terms) == limit && bounds[term] < terms[limit-1].DF {
-			return terms, false, nil
+			return terms, false
 		}
 		if i%limit == 0 { // count in batches: the first one is needed in any case
-			if err := e.count(order[i:min(i+limit, len(order))]...); err != nil {
-				return nil, false, err
-			}
+			e.count(order[i:min(i+limit, len(order))]...)
 		}
 		x := Expansion{Term: term}
-		if x.DF, x.Names, err = e.frequency(term); err != nil {
-			return nil, false, err
-		}
-		if x.DF+x.Names == 0 {
+		if x.DF, x.Names = e.frequency(term); x.DF+x.Names == 0 {
 			continue // only in deleted documents
 		}
 		at, _ := slices.BinarySearchFunc(terms, x, compare)
@@ -160,5 +145,5 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expan
 			terms, all = terms[:limit], false
 		}
 	}
-	return terms, all, nil
+	return terms, all
 }

@@ -24,52 +24,42 @@ type similarity struct {
 }
 
 // fuzzy adds similar words.
-func (e *expander) fuzzy(term string, opt similarity) error {
-	list, err := e.similarTo(term, opt)
-	return cmp.Or(err, e.add(list...))
-}
+func (e *expander) fuzzy(term string, opt similarity) { e.add(e.similarTo(term, opt)...) }
 
 // similarTo returns similar words, the nearest first, ties by frequency. Typos are one
 // edit anywhere, or two after the first character, which people rarely get wrong.
-func (e *expander) similarTo(term string, opt similarity) (list []Expansion, err error) {
+func (e *expander) similarTo(term string, opt similarity) (list []Expansion) {
 	prefix := ""
 	if _, size := utf8.DecodeRuneInString(term); !opt.asked {
 		prefix = term[:size]
 	}
-	found, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
+	found := e.gather(func(seg *segment.Segment, visit func([]byte)) {
 		if !opt.asked && opt.edits == 1 {
-			return seg.Typos(segment.FieldText, []byte(term), visit)
+			seg.Typos(segment.FieldText, []byte(term), visit)
+		} else {
+			seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, visit)
 		}
-		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, visit)
 	}, func(t string) bool {
 		if !opt.asked && opt.edits == 1 {
 			return isTypo(term, t)
 		}
 		return strings.HasPrefix(t, prefix)
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := e.count(slices.Collect(maps.Keys(found))...); err != nil {
-		return nil, err
-	}
+	e.count(slices.Collect(maps.Keys(found))...)
 	for t := range found {
 		edits := near.Distance(term, t, opt.edits)
 		if edits > opt.edits {
 			continue
 		}
 		x := Expansion{Term: t, Tier: TierFuzzy, Weight: opt.weight / float64(max(1, edits))}
-		if x.DF, x.Names, err = e.frequency(t); err != nil {
-			return nil, err
-		}
-		if x.DF >= opt.least {
+		if x.DF, x.Names = e.frequency(t); x.DF >= opt.least {
 			list = append(list, x)
 		}
 	}
 	slices.SortFunc(list, func(a, b Expansion) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 	})
-	return list[:min(opt.limit, len(list))], nil
+	return list[:min(opt.limit, len(list))]
 }
 
 // isTypo reports whether segment.Typos may find a term for a word: one error changes letters
@@ -88,7 +78,7 @@ func isTypo(word, term string) bool {
 
 // gather returns the terms that list visits in a segment, or of the terms that several
 // indexes have listed those which pass a test.
-func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)) error, passes func(term string) bool) (map[string]bool, error) {
+func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)), passes func(term string) bool) map[string]bool {
 	found := map[string]bool{}
 	if e.shared != nil {
 		for t := range e.shared.Terms {
@@ -96,44 +86,34 @@ func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte
 				found[t] = true
 			}
 		}
-		return found, nil
+		return found
 	}
 	var mu sync.Mutex
-	err := docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
-		var terms []string
-		if err := list(seg, func(term []byte) { terms = append(terms, string(term)) }); err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, t := range terms {
-			found[t] = true
-		}
-		return nil
+	docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) {
+		list(seg, func(term []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			found[string(term)] = true
+		})
 	})
-	return found, err
+	return found
 }
 
 // split returns two words that together spell a word which no document contains:
 // codeworkspace for texts with code-workspace, or code and workspace. Of several pairs
 // it returns the one whose rarer word is the most frequent; nil when there is none.
-func (e *expander) split(term string) (best []string, err error) {
-	halves, err := e.halves(term)
+func (e *expander) split(term string) (best []string) {
 	most := 0
-	for i := 0; i < len(halves) && err == nil; i += 2 {
-		var first, second int
-		if first, err = e.df(halves[i]); err != nil {
-			break
-		}
-		if second, err = e.df(halves[i+1]); min(first, second) > most {
-			best, most = halves[i:i+2], min(first, second)
+	for pair := range slices.Chunk(e.halves(term), 2) {
+		if both := min(e.df(pair[0]), e.df(pair[1])); both > most {
+			best, most = pair, both
 		}
 	}
-	return best, err
+	return best
 }
 
 // halves returns the pairs of words that spell a word, one after the other, and counts them.
-func (e *expander) halves(term string) ([]string, error) {
+func (e *expander) halves(term string) []string {
 	const shortest = 2 // bytes of each half
 	var halves []string
 	for i := shortest; i <= len(term)-shortest; i++ {
@@ -141,7 +121,8 @@ func (e *expander) halves(term string) ([]string, error) {
 			halves = append(halves, term[:i], term[i:])
 		}
 	}
-	return halves, e.count(halves...)
+	e.count(halves...)
+	return halves
 }
 
 // maxNear is how many terms of a segment that begin like a word are compared with it.
@@ -150,45 +131,38 @@ const maxNear = 10_000
 // Near returns terms of this index that may look like a word which it does not contain, with the
 // number of their documents: within a typing error, with the same beginning, or parts of it.
 // Other expressions have none.
-func (p *ResolvedQuery) Near(x *Expr) (map[string]int, error) {
+func (p *ResolvedQuery) Near(x *Expr) map[string]int {
 	w := p.wordOf(x)
 	if w == nil || w.Match != syntax.Literal || w.Find != nil {
-		return nil, nil
+		return nil
 	}
 	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, nil}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	length := utf8.RuneCountInString(w.Term)
 	for edits := 1; edits == 1 && length >= minPrefix || edits == 2 && length >= minFuzzyTwo; edits++ {
-		if _, err := e.similarTo(w.Term, similarity{edits: edits, least: 1, weight: weightFuzzy}); err != nil {
-			return nil, err
-		}
+		e.similarTo(w.Term, similarity{edits: edits, least: 1, weight: weightFuzzy})
 	}
 	others := w.Parts
 	if length > minLike {
-		alike, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
+		alike := e.gather(func(seg *segment.Segment, visit func([]byte)) {
 			n := 0
-			return seg.Terms(segment.FieldText, []byte(string([]rune(w.Term)[:minLike])), func(t []byte, _ int) bool {
+			seg.Terms(segment.FieldText, []byte(string([]rune(w.Term)[:minLike])), func(t []byte, _ int) bool {
 				if n++; beginsLike(w.Term, string(t)) {
 					visit(t)
 				}
 				return n < maxNear
 			})
 		}, nil)
-		if err != nil {
-			return nil, err
-		}
 		others = slices.AppendSeq(slices.Clip(others), maps.Keys(alike))
 	}
-	if err := e.count(others...); err != nil {
-		return nil, err
-	}
+	e.count(others...)
 	found := make(map[string]int)
 	for t, known := range d.terms {
 		if known.df > 0 {
 			found[t] = known.df
 		}
 	}
-	return found, nil
+	return found
 }
 
 const minLike = 4 // characters that words have in common which begin alike

@@ -63,11 +63,11 @@ func newStatistics(r *index.Reader) *Statistics {
 func Frequencies(r *index.Reader, terms []string) (*Statistics, error) {
 	d := newDictionary(r, nil)
 	s := newStatistics(r)
-	err := d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
+	d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
 	for t, known := range d.terms {
 		s.add(Expansion{Term: t, DF: known.df, Names: known.names})
 	}
-	return s, err
+	return s, r.Fault()
 }
 
 // Count returns the Statistics of an index for a query. What is looked up depends on what other
@@ -76,9 +76,7 @@ func Frequencies(r *index.Reader, terms []string) (*Statistics, error) {
 func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) {
 	x := newResolver(r, q, nil)
 	s := newStatistics(r)
-	if err := x.lookUp(ctx); err != nil {
-		return nil, err
-	}
+	x.lookUp(ctx)
 	for t, known := range x.terms {
 		s.Terms[t] = known.df // 0 too: whoever counts more documents counts it there
 		if known.names > 0 {
@@ -89,11 +87,9 @@ func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := s.list(&expander{resolver: x, seen: map[string]bool{}}, p); err != nil {
-			return nil, err
-		}
+		s.list(&expander{resolver: x, seen: map[string]bool{}}, p)
 	}
-	return s, nil
+	return s, r.Fault()
 }
 
 func (s *Statistics) add(list ...Expansion) {
@@ -112,62 +108,48 @@ func (s *Statistics) add(list ...Expansion) {
 func inNames(term string) string { return "\x00" + term }
 
 // list adds the terms that expand may find for a word.
-func (s *Statistics) list(e *expander, w *ResolvedWord) error {
+func (s *Statistics) list(e *expander, w *ResolvedWord) {
 	switch {
 	case w.Term == "":
-		return nil
 	case w.Match == syntax.Prefix:
-		terms, all, err := e.prefixed(w.Term, listedTyped, weightTyped)
+		terms, all := e.prefixed(w.Term, listedTyped, weightTyped)
 		s.add(terms...)
 		s.Cut = s.Cut || !all
-		return err
 	case w.Match == syntax.Fuzzy:
-		terms, err := e.similarTo(w.Term, similarity{edits: w.Edits, asked: true, limit: listedTyped, least: 1, weight: weightTyped})
-		s.add(terms...)
-		return err
+		s.add(e.similarTo(w.Term, similarity{edits: w.Edits, asked: true, limit: listedTyped, least: 1, weight: weightTyped})...)
 	case w.Loose:
-		return s.listLooser(e, w)
+		s.listLooser(e, w)
 	}
-	return nil
 }
 
 // listLooser follows expander.loosen.
-func (s *Statistics) listLooser(e *expander, w *ResolvedWord) error {
+func (s *Statistics) listLooser(e *expander, w *ResolvedWord) {
 	total := s.Terms[w.Term]
 	for _, t := range slices.Concat(w.Spellings, Forms(w.Term)) {
 		total += s.Terms[t]
 	}
 	length := utf8.RuneCountInString(w.Term)
 	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
-		longer, _, err := e.prefixed(w.Term, listedTerms, weightPrefix)
-		if err != nil {
-			return err
-		}
+		longer, _ := e.prefixed(w.Term, listedTerms, weightPrefix)
 		s.add(longer...)
 		slices.SortFunc(longer, func(a, b Expansion) int { return cmp.Compare(b.DF, a.DF) })
 		total += documents(longer[:min(maxExpansions, len(longer))])
 	}
 	if total > rareFuzzy || length < minPrefix || len(w.Parts) > 0 && e.partsFound(w) {
-		return nil
+		return
 	}
 	if e.searched++; e.searched > maxListed {
-		return nil
+		return
 	}
 	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
-		terms, err := e.similarTo(w.Term, similarity{edits: edits, limit: listedTerms, least: 1, weight: weightFuzzy})
-		if err != nil {
-			return err
-		}
-		s.add(terms...)
+		s.add(e.similarTo(w.Term, similarity{edits: edits, limit: listedTerms, least: 1, weight: weightFuzzy})...)
 	}
 	if total > 0 || len(w.Parts) > 0 || length < minFuzzy || strings.ContainsFunc(w.Term, unicode.IsDigit) {
-		return nil
+		return
 	}
-	halves, err := e.halves(w.Term)
-	for _, t := range halves {
+	for _, t := range e.halves(w.Term) {
 		s.add(Expansion{Term: t, DF: e.terms[t].df})
 	}
-	return err
 }
 
 // prefixed returns the terms that are longer than a prefix and begin with it, the most frequent

@@ -47,9 +47,7 @@ func TestPagesStayMapped(t *testing.T) {
 		x, opt := openIndex(t, 2)
 		x.Keep = keep
 		s := newestOnDisk(t, x, opt).Segments()[0]
-		if _, err := s.ID(0); err != nil {
-			t.Fatal(err)
-		}
+		s.ID(0)
 		s.Trim()
 		if _, n := mappedSegments(t, opt.Dir); n > 0 != (keep > 0) {
 			t.Errorf("pages are kept for %v: %d KB are mapped", keep, n)

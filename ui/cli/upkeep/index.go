@@ -321,17 +321,10 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	for _, row := range scope.Kinds {
 		n := 0
 		for _, seg := range r.Segments() {
-			docs, err := seg.Bitmap(segment.FieldKind, []byte(row.Kind))
-			if err != nil {
-				return err
-			}
+			docs := seg.Bitmap(segment.FieldKind, []byte(row.Kind))
 			n += int(docs.GetCardinality())
 			if row.Kind == session.KindResult {
-				partial, err := seg.Bitmap(segment.FieldCustom, []byte(session.PartialResult))
-				if err != nil {
-					return err
-				}
-				s.Partial += int(docs.AndCardinality(partial))
+				s.Partial += int(docs.AndCardinality(seg.Bitmap(segment.FieldCustom, []byte(session.PartialResult))))
 			}
 		}
 		if n > 0 {
@@ -340,7 +333,10 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	}
 	s.Copies, _ = r.Copies()
 	var err error
-	if s.Size, err = r.SizeOnDisk(); err != nil {
+	if s.Size, err = r.SizeOnDisk(); err == nil {
+		err = r.Fault()
+	}
+	if err != nil {
 		return err
 	}
 	s.Store = r.Store()
