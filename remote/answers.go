@@ -40,9 +40,12 @@ type run[Req, Res any] func(context.Context, *index.Reader, adapter.Adapter, ent
 // The kinds of questions.
 var (
 	Search   = NewKind("search", search.Run)
-	Sessions = NewKind("sessions", sessions.List)
-	Facets   = NewKind("facets", facets.Of)
-	Values   = NewKind("values", func(_ context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, _ struct{}) (*[]sessions.Facet, error) {
+	Sessions = NewKind("sessions", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req sessions.Request) (*sessions.Response, error) {
+		req.Costs = audit.Costs
+		return sessions.List(ctx, r, a, src, req)
+	})
+	Facets = NewKind("facets", facets.Of)
+	Values = NewKind("values", func(_ context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, _ struct{}) (*[]sessions.Facet, error) {
 		list, err := sessions.Facets(r)
 		return &list, err
 	})

@@ -131,10 +131,23 @@ func (c *coder) rest(s *session.Summary) {
 	if !c.writes {
 		s.UsedCost = math.Float64frombits(cost)
 	}
+	list(c, &s.Unpriced, leastModelUsage, c.modelUsage)
 	c.strings(&s.LabelNames)
 	number(c, &s.Documents)
 	natural(c, &s.Tokens)
 	number(c, &s.Skipped)
+}
+
+// leastModelUsage is how many bytes a session.ModelUsage takes at least.
+const leastModelUsage = 8
+
+func (c *coder) modelUsage(m *session.ModelUsage) {
+	c.text(&m.Model)
+	flags := uint64(flag(m.NoCost, usageNoCost) | flag(m.Faster, usageFaster))
+	natural(c, &flags)
+	m.NoCost, m.Faster = flags&usageNoCost != 0, flags&usageFaster != 0
+	number(c, &m.Uses)
+	number(c, &m.Input, &m.Output, &m.CacheRead, &m.CacheWrite, &m.LongWrite)
 }
 
 // beginning codes the header, the names and the times.
@@ -157,16 +170,17 @@ const (
 	rareFiles    // string part, the base: string session, string part, int ordinal, int offset; int ordinal
 	rareGit      // string
 	rareRank     // int
+	rareDelegated
 )
 
 func (c *coder) rare(s *session.Summary) {
 	h := &s.Header
 	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
 	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
-		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank)
+		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank) | flag(s.Delegated, rareDelegated)
 	natural(c, &flags)
 	if !c.writes {
-		h.Notes, h.Nested = flags&rareNotes != 0, flags&rareNested != 0
+		h.Notes, h.Nested, s.Delegated = flags&rareNotes != 0, flags&rareNested != 0, flags&rareDelegated != 0
 		h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	}
 	if flags&rareRelation != 0 {

@@ -159,6 +159,7 @@ func (s *Summary) add(earlier *Summary) {
 	}
 	s.Messages, s.Entries = s.Messages+earlier.Messages, s.Entries+earlier.Entries
 	s.UsedTokens, s.UsedCost = s.UsedTokens+earlier.UsedTokens, s.UsedCost+earlier.UsedCost
+	s.Unpriced, s.Delegated = slices.Concat(earlier.Unpriced, s.Unpriced), s.Delegated || earlier.Delegated
 	for _, list := range []struct{ to, from *[]string }{{&s.Models, &earlier.Models}, {&s.LabelNames, &earlier.LabelNames}} {
 		*list.to = slices.Clip(*list.to)
 		for _, name := range *list.from {

@@ -30,6 +30,35 @@ func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.Cach
 // Unpriced reports whether tokens were used without a cost: the model has no price.
 func (u *Usage) Unpriced() bool { return u.Cost == 0 && !u.Unusable && u.Tokens() > 0 }
 
+// ModelUsage is what uses of one model used together. They have the same price.
+type ModelUsage struct {
+	Model string // provider/model
+	Uses  int
+	Usage
+}
+
+// add adds a use, or takes it away.
+func (m *ModelUsage) add(u *Usage, sign int64) {
+	m.Uses += int(sign)
+	m.Input += sign * u.Input
+	m.Output += sign * u.Output
+	m.CacheRead += sign * u.CacheRead
+	m.CacheWrite += sign * u.CacheWrite
+	m.LongWrite += sign * u.LongWrite
+}
+
+// hasPriceOf reports whether a use of a model has the same price.
+func (m *ModelUsage) hasPriceOf(model string, u *Usage) bool {
+	return m.Model == model && m.NoCost == u.NoCost && m.Faster == u.Faster
+}
+
+// UsageChange is how a fact changes what a session has used: Before is what it used with an earlier
+// one of the same response.
+type UsageChange struct {
+	Model, Source string
+	Before, After Usage
+}
+
 // CallKind says who made a tool call.
 type CallKind uint8
 
@@ -376,12 +405,12 @@ func (f *Facts) Clone() *Facts {
 // other.
 const usesBack = 200
 
-// UseAll adds the usages of an entry, as Use does. fact is the first of them.
-func (f *Facts) UseAll(fact UsageFact, e *EntryFacts) (more Usage) {
+// UseAll adds the usages of an entry, as Use does, and appends what that changes. fact is the first of them.
+func (f *Facts) UseAll(changes []UsageChange, fact UsageFact, e *EntryFacts) []UsageChange {
 	if !e.HasUsage {
-		return more
+		return changes
 	}
-	more = f.Use(fact, e.UsageOf)
+	changes = append(changes, f.Use(fact, e.UsageOf))
 	for i := range e.Others {
 		other := &e.Others[i]
 		fact.Usage, fact.Model = other.Usage, other.Model
@@ -389,37 +418,32 @@ func (f *Facts) UseAll(fact UsageFact, e *EntryFacts) (more Usage) {
 		if of != 0 {
 			of += uint64(i) + 1
 		}
-		u := f.Use(fact, of)
-		more.Input, more.Output, more.CacheRead, more.CacheWrite = more.Input+u.Input, more.Output+u.Output, more.CacheRead+u.CacheRead, more.CacheWrite+u.CacheWrite
-		more.Cost += u.Cost
+		changes = append(changes, f.Use(fact, of))
 	}
-	return more
+	return changes
 }
 
-// Use adds a usage, and returns by how much the file has used more. Of several usages of one
+// Use adds a usage, and returns what that changes. Of several usages of one
 // response, whose identity is of, the last figures count at the place of the first; 0 is
 // that of no other.
-func (f *Facts) Use(u UsageFact, of uint64) Usage {
+func (f *Facts) Use(u UsageFact, of uint64) UsageChange {
 	if of == 0 {
 		f.Usages = append(f.Usages, u)
-		return u.Usage
+		return UsageChange{u.Model, u.Source, Usage{}, u.Usage}
 	}
 	u.Copy, u.Bare = of, true // what its documents share says nothing about it
 	for len(f.Usages) < usesBack && f.extend() {
 	}
 	for i := len(f.Usages) - 1; i >= max(0, len(f.Usages)-usesBack); i-- {
 		if f.Usages[i].Copy == of {
-			old := f.Usages[i].Usage
+			change := UsageChange{f.Usages[i].Model, u.Source, f.Usages[i].Usage, u.Usage}
 			f.Usages[i].Usage = u.Usage
 			f.changed(usages, i)
-			more := u.Usage
-			more.Input, more.Output = more.Input-old.Input, more.Output-old.Output
-			more.CacheRead, more.CacheWrite, more.Cost = more.CacheRead-old.CacheRead, more.CacheWrite-old.CacheWrite, more.Cost-old.Cost
-			return more
+			return change
 		}
 	}
 	f.Usages = append(f.Usages, u)
-	return u.Usage
+	return UsageChange{u.Model, u.Source, Usage{}, u.Usage}
 }
 
 // Amend completes the outcome of the last call with this id, and returns the call; nil if

@@ -240,10 +240,35 @@ func (e *Entry) Answer(tool string) {
 	}
 }
 
-// AddUsage adds the usage of an entry. Call it after Add.
-func (r *Record) AddUsage(u Usage) {
-	r.UsedTokens += u.Tokens()
-	r.UsedCost += u.Cost
+// AddUsage adds the usages of an entry. Call it after Add.
+func (r *Record) AddUsage(changes []UsageChange) {
+	for i := range changes {
+		r.addUsage(&changes[i])
+	}
+}
+
+func (r *Record) addUsage(c *UsageChange) {
+	r.UsedTokens += c.After.Tokens() - c.Before.Tokens()
+	r.UsedCost += c.After.Cost - c.Before.Cost
+	r.Delegated = r.Delegated || c.Source == RoleToolResult
+	if c.Before.Unpriced() {
+		r.addUnpriced(c.Model, &c.Before, -1)
+	}
+	if c.After.Unpriced() {
+		r.addUnpriced(c.Model, &c.After, 1)
+	}
+}
+
+func (r *Record) addUnpriced(model string, u *Usage, sign int64) {
+	r.Unpriced = slices.Clone(r.Unpriced) // readers may have it
+	i := slices.IndexFunc(r.Unpriced, func(m ModelUsage) bool { return m.hasPriceOf(model, u) })
+	if i < 0 {
+		i = len(r.Unpriced)
+		r.Unpriced = append(r.Unpriced, ModelUsage{Model: strings.Clone(model), Usage: Usage{NoCost: u.NoCost, Faster: u.Faster}})
+	}
+	if r.Unpriced[i].add(u, sign); r.Unpriced[i].Uses == 0 {
+		r.Unpriced = slices.Delete(r.Unpriced, i, i+1)
+	}
 }
 
 func (r *Record) addLabel(e *Entry) {

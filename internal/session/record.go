@@ -113,10 +113,12 @@ type Summary struct {
 	Newest      time.Time // largest timestamp of an entry; zero without entries
 	Messages    int       // message entries; the pieces of one message count once
 	Entries     int
-	Models      []string // "provider/model" of assistant messages, in order of first use
-	UsedTokens  int64    // tokens used by all entries; in a fork this includes the copied ones
-	UsedCost    float64  // cost of all entries
-	LabelNames  []string // distinct current labels, sorted; not updated beyond MaxLabelled labels
+	Models      []string     // "provider/model" of assistant messages, in order of first use
+	UsedTokens  int64        // tokens used by all entries; in a fork this includes the copied ones
+	UsedCost    float64      // cost of all entries, as far as the file names it
+	Unpriced    []ModelUsage // what entries used for which the file names no cost: a sum for each price
+	Delegated   bool         // results of tools say what others used
+	LabelNames  []string     // distinct current labels, sorted; not updated beyond MaxLabelled labels
 
 	Documents int    // documents in the index
 	Tokens    uint64 // tokens of their text fields, for the average length in BM25

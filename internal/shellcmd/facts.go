@@ -30,18 +30,19 @@ const (
 type Folder struct {
 	rules *Evaluator
 	names map[string]string
+	used  []session.UsageChange
 }
 
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
 // Add folds the next entry of a session that was started in own, and where the working directory is that of the
 // entry, or own. It does not retain the entry's memory. It sets Search of the entry's parts, and the tool of a result that does
-// not name it. It returns what the session has
-// used more.
-func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used session.Usage) {
+// not name it. It returns how
+// what the session has used changes, until the next call.
+func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used []session.UsageChange) {
 	f := e.Facts
 	if f == nil {
-		return session.Usage{}
+		return used
 	}
 	to.Begin()
 	at := int64(0)
@@ -59,7 +60,8 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used sess
 		}
 		u.Source = o.name(u.Source)
 		u.Model = cmp.Or(o.name(f.SubModel), model)
-		used = to.UseAll(u, f)
+		o.used = to.UseAll(o.used[:0], u, f)
+		used = o.used
 	}
 	if f.IsResult {
 		model = o.result(to, e, f, at)

@@ -74,6 +74,9 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
+	if req.sharing != nil {
+		return x, nil
+	}
 	return x, x.findSharing()
 }
 
@@ -95,7 +98,10 @@ func (x *auditor) listFiles() {
 	x.files = make([]file, 0, len(summaries))
 	for i := range summaries {
 		s := &summaries[i]
-		f := file{Summary: s, wanted: x.filter.Session(s) && !x.req.IsWithout(s.Identity())}
+		if x.req.sharing != nil && !x.req.sharing[s.File] && !x.req.only(s) {
+			continue
+		}
+		f := file{Summary: s, wanted: x.filter.Session(s) && (x.req.only == nil || x.req.only(s)) && !x.req.IsWithout(s.Identity()), shares: x.req.sharing[s.File]}
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {

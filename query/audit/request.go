@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/price"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -49,9 +50,12 @@ type Request struct {
 	Args     []ArgTest      // all must pass
 	Commands bool           // only calls that run shell commands
 	Results  bool           // list calls with the first lines of their results
-	Prices   Prices         // for uses of tokens without a cost
+	Prices   price.List     //  for uses of tokens without a cost
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
+
+	only    func(*session.Summary) bool // a filter on sessions beside the Spec; nil for none
+	sharing map[uint32]bool             // with only: the files that may have entries in common; nil: find out
 
 	search.Among // with Together, a table has all rows, and the data for joining it with others
 }

@@ -1,26 +1,19 @@
 package audit
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	_ "embed"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"pigrep/index"
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/human"
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 )
@@ -135,12 +128,12 @@ func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 		x.unusable = 1
 	}
 	if u.Unpriced() {
-		price, ok := b.req.Prices[model]
-		if p, has := b.req.Prices[model+faster]; has && u.Faster {
-			price, ok = p, true
+		given, ok := b.req.Prices[model]
+		if p, has := b.req.Prices[model+price.Faster]; has && u.Faster {
+			given, ok = p, true
 		}
 		if ok {
-			u.Cost, x.filled = price.cost(&u), 1
+			u.Cost, x.filled = given.Cost(&u), 1
 		} else {
 			x.unpriced = 1
 		}
@@ -156,33 +149,14 @@ func (b *usageBuild) estimate(x *use, model string) {
 	if !x.NoCost || x.unpriced == 0 {
 		return
 	}
-	price := b.listed(model, "")
-	tier := price
-	if x.Faster {
-		tier = b.listed(model, faster)
-	}
-	if price = cmp.Or(tier, price); price != nil {
-		x.cost.Add(price.cost(&x.Usage))
+	p, complete := b.prices.Of(model, &x.Usage)
+	if p != nil {
+		x.cost.Add(p.Cost(&x.Usage))
 		x.listed = x.unpriced
 	}
-	if tier != nil { // else a part of the cost is missing
+	if complete { // else a part of the cost is missing
 		x.unpriced = 0
 	}
-}
-
-// faster is behind the name of a model that has another price at a faster tier.
-const faster = "+fast"
-
-// listed returns the list price of a model at a tier, nil if there is none.
-func (b *usageBuild) listed(model, tier string) *Price {
-	price, known := b.listPrices[model+tier]
-	if !known {
-		if p, ok := listPrice(model, tier); ok {
-			price = &p
-		}
-		b.listPrices[model+tier] = price
-	}
-	return price
 }
 
 // count adds a use of a session that counts for owner.
@@ -231,12 +205,12 @@ func (g *usageGroup) finish(rowType string, key Key) UsageRow {
 // usageBuild is a UsageTable under construction.
 type usageBuild struct {
 	*auditor
-	table      *table[usageGroup]
-	sources    groups[sourceGroup]
-	total      *usageGroup
-	without    map[string]bool   // the models without a price
-	listPrices map[string]*Price // as of listPrice, nil for none
-	repeated   int
+	table    *table[usageGroup]
+	sources  groups[sourceGroup]
+	total    *usageGroup
+	without  map[string]bool // the models without a price
+	prices   price.Listed
+	repeated int
 
 	// Of the piece that is added:
 	file, owner *file
@@ -261,7 +235,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if req.Tree {
 		x.adopt()
 	}
-	b := &usageBuild{auditor: x, sources: newGroups(func(name string) *sourceGroup { return &sourceGroup{name: name} }), without: make(map[string]bool), listPrices: make(map[string]*Price)}
+	b := &usageBuild{auditor: x, sources: newGroups(func(name string) *sourceGroup { return &sourceGroup{name: name} }), without: make(map[string]bool)}
 	starts, err := x.byBlock()
 	if err != nil {
 		return nil, err
@@ -316,7 +290,7 @@ func (b *usageBuild) add(i int, u *use) {
 	g.unpriced += u.unpriced
 	if u.unpriced > 0 {
 		model := b.model.At(i)
-		if u.Faster && b.listed(model, "") != nil {
+		if _, listed := price.Of(model, ""); u.Faster && listed {
 			model += " at a faster tier"
 		}
 		if !b.without[model] {
@@ -341,7 +315,7 @@ func (b *usageBuild) finish() *UsageTable {
 		return slices.Compare(a.keys, b.keys)
 	})
 	if t.Total.Listed > 0 {
-		t.PricesOf = listDate()
+		t.PricesOf = price.Date()
 	}
 	if n := b.req.Rows; n > 0 && n < len(rows) && !b.req.Together {
 		rows, t.More = rows[:n], len(rows)-n
@@ -457,100 +431,4 @@ func RecentUsage(ctx context.Context, usage func(context.Context, Request) (*Usa
 	}
 	recent.Today.Type, recent.Today.Key = recent.Week.Type, Key{}
 	return recent, nil
-}
-
-// Price is the price of a model's tokens, in dollars per million. LongWrite is the price of cache
-// writes for an hour.
-type Price struct{ Input, Output, CacheRead, CacheWrite, LongWrite float64 }
-
-// cost returns the cost of a usage at this price, in dollars.
-func (p Price) cost(u *session.Usage) float64 {
-	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead +
-		float64(u.CacheWrite-u.LongWrite)*p.CacheWrite + float64(u.LongWrite)*p.LongWrite) / 1e6
-}
-
-// Prices are the prices of models by their names, provider/model. They apply only to
-// uses of tokens for which the session file has no cost.
-type Prices map[string]Price
-
-//go:embed prices.txt
-var listPricesText string
-
-// listPrices are the providers' prices, by model. They apply where the files name no costs.
-var listPrices = sync.OnceValue(func() Prices {
-	prices, err := ReadPrices(strings.NewReader(listPricesText))
-	if err != nil {
-		panic(err) // the file is ours
-	}
-	return prices
-})
-
-// listDate returns the date of the list prices.
-func listDate() string { return isoDate().FindString(listPricesText) }
-
-var (
-	isoDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{4}-\d\d-\d\d`) })
-
-	// What may stand before and after the name of a model: its provider, and its date or variant.
-	beforeModel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?`) })
-	afterModel  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:[-@]\d{8}|-\d{4}-\d\d-\d\d)?(?:-v\d+(?::\d+)?)?(?:\[\w+\])?$`)
-	})
-)
-
-// listPrice returns the list price of a model at a tier. The model may be named with its provider or its
-// date.
-func listPrice(model, tier string) (Price, bool) {
-	price, ok := listPrices()[afterModel().ReplaceAllString(beforeModel().ReplaceAllString(model, ""), "")+tier]
-	return price, ok
-}
-
-// PriceError is an error on a line of a file of prices.
-type PriceError struct {
-	Line    int
-	Problem string
-}
-
-func (e *PriceError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
-
-// PriceFields are the fields on a line of a file of prices, in their order. The last one may
-// be absent if it is as the one before.
-var PriceFields = []string{"model", "input", "output", "cache-read", "cache-write", "hour-write"}
-
-// maxPrice is far above every real one.
-const maxPrice = 1e6
-
-// ReadPrices reads prices: a line for each model has the fields PriceFields, separated
-// by blanks, with amounts in dollars per million tokens. Empty lines and lines that begin
-// with # are skipped. Anything else is a *PriceError.
-func ReadPrices(r io.Reader) (Prices, error) {
-	prices, lines, n := make(Prices), bufio.NewScanner(r), 1
-	for ; lines.Scan(); n++ {
-		fields := strings.Fields(strings.TrimPrefix(lines.Text(), "\ufeff"))
-		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
-			continue
-		}
-		if len(fields) == len(PriceFields)-1 {
-			fields = append(fields, fields[len(fields)-1])
-		}
-		if len(fields) != len(PriceFields) {
-			return nil, &PriceError{n, human.Plural(len(fields), "field", "fields") + fmt.Sprintf(" instead of %d or %d", len(PriceFields)-1, len(PriceFields))}
-		}
-		model, amounts := fields[0], make([]float64, len(fields)-1)
-		for i, field := range fields[1:] {
-			v, err := strconv.ParseFloat(field, 64)
-			if err != nil || !(v >= 0 && v <= maxPrice) || math.Signbit(v) {
-				return nil, &PriceError{n, fmt.Sprintf("the price for %s is %q, not a number of dollars", PriceFields[i+1], field)}
-			}
-			amounts[i] = v
-		}
-		if _, ok := prices[model]; ok {
-			return nil, &PriceError{n, fmt.Sprintf("a second price for %s", model)}
-		}
-		prices[model] = Price{amounts[0], amounts[1], amounts[2], amounts[3], amounts[4]}
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, &PriceError{n, "the line is too long"}
-	}
-	return prices, lines.Err()
 }

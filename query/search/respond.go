@@ -20,6 +20,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
+	"pigrep/internal/price"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -380,7 +381,7 @@ func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, Host: session.HostOf(s.Path), CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
-		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Subagent: s.Relation == session.Spawned, Tokens: s.UsedTokens, Cost: s.UsedCost,
+		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Subagent: s.Relation == session.Spawned, Spent: new(price.Listed).Spending(s),
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -324,8 +325,7 @@ type SessionFacts struct {
 	ParentSession string       `json:"parentSession,omitempty"`
 	Subagent      bool         `json:"subagent,omitempty"` // of ParentSession, which it works for
 	Forks         int          `json:"forks,omitempty"`    // indexed sessions whose parent is this one
-	Tokens        int64        `json:"tokens,omitempty"`   // 0 if unknown
-	Cost          float64      `json:"cost,omitempty"`     // 0 if unknown
+	price.Spent
 }
 
 // Boss returns the name of the session that a subagent works for, as Handle has it; "" for

@@ -27,6 +27,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/lists"
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -45,6 +46,9 @@ type Request struct {
 	Env    filter.Env        // clock and home directory for the fields in the text
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
+
+	// Costs returns what sessions cost, by their paths; nil: as far as their summaries say it.
+	Costs func(context.Context, *index.Reader, []*session.Summary) (map[string]price.Spent, error) `json:"-"`
 
 	search.Among
 
@@ -125,7 +129,22 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		list.Sessions[at] = l.listed(i)
 		list.Sessions[at].Depth = depth[at]
 	}
-	return list, nil
+	return list, l.addCosts(ctx, list.Sessions)
+}
+
+// addCosts adds what the sessions of a list cost.
+func (l *lister) addCosts(ctx context.Context, list []Session) error {
+	if l.req.Costs == nil {
+		return nil
+	}
+	costs, err := l.req.Costs(ctx, l.r, lists.Map(list, func(s Session) *session.Summary { return l.lineage.Whole(l.lineage.IndexOf(s.SessionPath)) }))
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Spent = costs[list[i].SessionPath]
+	}
+	return nil
 }
 
 // lister answers one request.
@@ -168,7 +187,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 		s.Hit = hits[hit.SessionPath]
 		list.Sessions = append(list.Sessions, s)
 	}
-	return nil
+	return l.addCosts(ctx, list.Sessions)
 }
 
 // Search returns the search that a request with a text makes.

@@ -179,10 +179,11 @@ type facts struct {
 	LastMessage time.Time `json:",omitzero"`
 	Messages    int
 	Entries     int
-	Models      []string `json:",omitempty"`
-	Tokens      int64    `json:",omitempty"`
-	Cost        float64  `json:",omitempty"`
-	Labels      []string `json:",omitempty"`
+	Models      []string             `json:",omitempty"`
+	Tokens      int64                `json:",omitempty"`
+	Cost        float64              `json:",omitempty"`
+	Unpriced    []session.ModelUsage `json:",omitempty"`
+	Labels      []string             `json:",omitempty"`
 }
 
 // describe sets what a summary says.
@@ -192,7 +193,7 @@ func (s *state) describe(from *session.Summary) {
 	s.Facts = facts{
 		Agent: from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
 		Name: from.Name, NameRank: from.NameRank, FirstPrompt: from.FirstPrompt, Subject: from.Subject, LastMessage: from.LastMessage,
-		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Labels: from.LabelNames,
+		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Unpriced: from.Unpriced, Labels: from.LabelNames,
 	}
 	if s.Facts.Name != "" {
 		s.Kind, s.Time = session.KindTitle, s.Newest
@@ -223,7 +224,7 @@ func (s *state) summary() session.Summary {
 	sum := session.Summary{
 		Path: remote.Name(s.Host, s.Path), Name: f.Name, NameRank: f.NameRank, FirstPrompt: f.FirstPrompt, Subject: f.Subject, LastMessage: f.LastMessage,
 		Oldest: timeOf(s.Oldest), Newest: timeOf(s.Newest), Messages: f.Messages, Entries: f.Entries, Models: f.Models,
-		UsedTokens: f.Tokens, UsedCost: f.Cost, LabelNames: f.Labels,
+		UsedTokens: f.Tokens, UsedCost: f.Cost, Unpriced: f.Unpriced, LabelNames: f.Labels,
 	}
 	sum.Header = session.Header{
 		ID: s.Session, CWD: s.CWD, ParentSession: f.Parent, Version: f.Version, Timestamp: timeOf(s.Begun), Agent: f.Agent, Notes: f.Notes, Relation: f.Relation,

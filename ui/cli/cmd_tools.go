@@ -19,6 +19,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/files"
 	"pigrep/internal/lists"
+	"pigrep/internal/price"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/search"
@@ -392,7 +393,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 	return printAgain(ctx, a, func() error { return once(ctx, a, prices) })
 }
 
-func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
+func (o *auditOptions) usage(ctx context.Context, a *app.App, prices price.List) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.Tree
 		t, err := remote.Usage.Ask(ctx, run.of, run.req)
@@ -416,7 +417,7 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 	})
 }
 
-func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.Prices) error {
+func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices price.List) error {
 	run, err := o.prepare(a)
 	if err != nil {
 		return err
@@ -491,7 +492,7 @@ func interrupted(ctx context.Context) error {
 	return problem.ErrLeft
 }
 
-func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
+func (o *auditOptions) readPrices(a *app.App) (price.List, error) {
 	if o.Prices == "" {
 		return nil, nil
 	}
@@ -501,9 +502,9 @@ func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
 		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
 	}
 	defer f.Close()
-	prices, err := audit.ReadPrices(f)
-	if e, ok := errors.AsType[*audit.PriceError](err); ok {
-		return nil, problem.Usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
+	prices, err := price.Read(f)
+	if e, ok := errors.AsType[*price.Error](err); ok {
+		return nil, problem.Usagef("a line is: "+strings.Join(price.Fields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
 	} else if err != nil {
 		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
 	}

@@ -74,7 +74,8 @@ type listEnd struct {
 
 // The narrowest terminals that show a column, and widths of columns.
 const (
-	roomForUsage    = 96
+	roomForCost     = 72
+	roomForTokens   = 96
 	roomForModel    = 140
 	mostModel       = 24
 	minSessionTitle = 28
@@ -116,9 +117,8 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			}},
 			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
 			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
-			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell {
-				return textCell(human.Joined(" ", human.When(x.Tokens > 0, human.Short(x.Tokens)), human.When(x.Cost > 0, human.Cents.Text(x.Cost))))
-			}},
+			{column{Title: "TOKENS", Right: true, From: roomForTokens}, func(x *row) cell { return textCell(human.When(x.Tokens > 0, human.Short(x.Tokens))) }},
+			{column{Title: "COST", Right: true, From: roomForCost}, func(x *row) cell { return textCell(x.CostText()) }},
 			{column{Name: "hits", Title: human.When(s.Searched, "HITS"), Right: true}, s.hits},
 			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
@@ -129,6 +129,8 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			fieldColumn("tokens", func(x *row) string { return strconv.FormatInt(x.Tokens, 10) }),
 			fieldColumn("subagents", func(x *row) string { return strconv.Itoa(x.Subagents) }),
 			fieldColumn("cost", func(x *row) string { return strconv.FormatFloat(x.Cost, 'g', -1, 64) }),
+			fieldColumn("estimatedCost", func(x *row) string { return strconv.FormatFloat(x.Estimated, 'g', -1, 64) }),
+			fieldColumn("unpriced", func(x *row) string { return strconv.Itoa(x.Unpriced) }),
 		},
 		rows: listed(s.List.Sessions),
 	}

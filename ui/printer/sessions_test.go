@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -61,7 +62,7 @@ func fewSessions() *Sessions {
 		List: &sessions.Response{Total: 4, TotalIsExact: true, About: search.About{Index: search.IndexState{Generation: 3, Files: 4, Complete: true}}, Sessions: []sessions.Session{
 			hit(search.SessionFacts{
 				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
-				Messages: 1234, FirstPrompt: "hello", Title: "Fix the login redirect", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
+				Messages: 1234, FirstPrompt: "hello", Title: "Fix the login redirect", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Spent: price.Spent{Tokens: 1_234_567, Cost: 3.456},
 			}),
 			fork,
 			hit(search.SessionFacts{

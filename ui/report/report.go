@@ -94,7 +94,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
-		cost := cmp.Or(human.When(h.Cost > 0, human.Cents.Text(h.Cost)), "–")
+		cost := cmp.Or(h.CostText(), "–")
 		cells := []Cell{
 			{Text: html.Line(human.Headline(h.Title)), Link: v.session(h.SessionPath, h.SessionID, "")},
 			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: v.minute(h.Modified)},

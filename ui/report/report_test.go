@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/recap"
@@ -109,7 +110,7 @@ func render(t *testing.T, src *Source, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hit := search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}}
+	hit := search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Spent: price.Spent{Cost: 1.5}}}
 	facts := search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name}
 	done := &recap.Response{Total: 3, Sessions: []recap.Session{{SessionFacts: facts}, {SessionFacts: facts, Prompts: 2, Facts: []recap.Fact{
 		{What: recap.Changed, EntryName: session.EntryName{EntryID: "e7"}, Text: "/home/dev/" + name + "/main.go", Edits: 3},

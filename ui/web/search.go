@@ -558,9 +558,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}
-		if h.Cost > 0 {
-			row.Cost = html.Money(h.Cost)
-		}
+		row.Cost = h.CostText()
 		p.Rows = append(p.Rows, row)
 	}
 	if len(p.Rows) == req.Limit && (res.Total > req.Limit || !res.TotalIsExact) {

@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -260,6 +261,7 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 	rec.Header = state.Header
 	lines, limits := adapter.Lines(a, r, 0, 0), adapter.LimitsOf(a).Of(r)
 	parser, facts, tools := a.Parse(state), &session.Facts{}, make(map[string]string)
+	var used []session.UsageChange
 	for {
 		if rec.Full = limits.Reached(rec); rec.Full {
 			break
@@ -281,7 +283,8 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 			if f == nil || e.Repeats {
 				return
 			}
-			rec.AddUsage(facts.UseAll(session.UsageFact{Usage: f.Usage}, f))
+			used = facts.UseAll(used[:0], session.UsageFact{Source: e.Role, Model: cmp.Or(f.SubModel, session.FullModel(e.Provider, e.Model)), Usage: f.Usage}, f)
+			rec.AddUsage(used)
 			if tool := tools[e.ToolCallID]; f.IsResult && e.Tool == "" && tool != "" {
 				delete(tools, e.ToolCallID)
 				rec.AddTool(tool)

@@ -29,6 +29,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
+	"pigrep/query/audit"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
@@ -378,7 +379,13 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.Sessio
 		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	if t.Index >= 0 {
-		f.SessionHit = search.Describe(t.Lineage.Whole(t.Index), x.ResumeCommand)
+		whole := t.Lineage.Whole(t.Index)
+		f.SessionHit = search.Describe(whole, x.ResumeCommand)
+		costs, err := audit.Costs(ctx, x.Reader, []*session.Summary{whole})
+		if err != nil {
+			return f, err
+		}
+		f.Spent = costs[whole.Path]
 	}
 	f.Missing, f.Label = t.Missing, x.Agents.Agent(rec.Agent).Label()
 	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
