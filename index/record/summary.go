@@ -139,13 +139,14 @@ func (c *coder) rest(s *session.Summary) {
 }
 
 // leastModelUsage is how many bytes a session.ModelUsage takes at least.
-const leastModelUsage = 8
+const leastModelUsage = 9
 
 func (c *coder) modelUsage(m *session.ModelUsage) {
 	c.text(&m.Model)
-	flags := uint64(flag(m.NoCost, usageNoCost) | flag(m.Faster, usageFaster))
+	flags, cost := uint64(flag(m.Unusable, usageUnusable)|flag(m.NoCost, usageNoCost)|flag(m.Faster, usageFaster)), math.Float64bits(m.Cost)
 	natural(c, &flags)
-	m.NoCost, m.Faster = flags&usageNoCost != 0, flags&usageFaster != 0
+	natural(c, &cost)
+	m.Unusable, m.NoCost, m.Faster, m.Cost = flags&usageUnusable != 0, flags&usageNoCost != 0, flags&usageFaster != 0, math.Float64frombits(cost)
 	number(c, &m.Uses)
 	number(c, &m.Input, &m.Output, &m.CacheRead, &m.CacheWrite, &m.LongWrite)
 }

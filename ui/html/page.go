@@ -263,9 +263,7 @@ func (p *Page) facts() (line, more, place []fact) {
 	if f.Tokens > 0 {
 		add(&more, "Tokens", human.Number(f.Tokens))
 	}
-	if f.Cost > 0 {
-		add(&line, "Cost", Money(f.Cost))
-	}
+	add(&line, "Cost", f.CostText())
 	add(&more, "Labels", strings.Join(f.Labels, ", "))
 	if f.ParentSession != "" {
 		add(&more, f.ParentIs(), p.file(f.ParentSession))
