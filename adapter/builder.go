@@ -41,7 +41,7 @@ func (b *Builder) Begin(line Line, v jsonl.Value) *session.Entry {
 	e := &b.Entry
 	*e = session.Entry{
 		Identity: session.Identity{Offset: line.Offset + int64(v.Start), Length: v.End - v.Start, Line: line.Number},
-		Position: session.Position{FirstKeptIndex: -1}, Said: session.Said{Images: e.Images[:0]}, Repetition: session.Repetition{Shadows: e.Shadows[:0]}, Parts: e.Parts[:0],
+		Position: session.Position{FirstKeptIndex: -1, BehindTorn: v.Start > 0 && IsBehindTorn(line.Data, v.Start)}, Said: session.Said{Images: e.Images[:0]}, Repetition: session.Repetition{Shadows: e.Shadows[:0]}, Parts: e.Parts[:0],
 	}
 	b.Unknown, b.Prompt = b.Unknown[:0], b.Prompt[:0]
 	b.Facts = session.EntryFacts{Calls: b.Facts.Calls[:0], Inner: b.Facts.Inner[:0], Others: b.Facts.Others[:0], Outcome: UnknownOutcome}

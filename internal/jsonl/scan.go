@@ -78,6 +78,8 @@ type Scanner struct {
 	// none. The text of a string that is invalid after all is meaningless.
 	Trusting bool
 
+	Failed int // where the last check that failed did
+
 	data   []byte // the line
 	values int    // of it that were checked
 
@@ -107,7 +109,7 @@ func (s *Scanner) Check(i int) (Value, error) {
 	if err == nil && s.isMany() {
 		err = errMany
 	}
-	if err != nil {
+	if s.Failed = end; err != nil {
 		return Value{}, err
 	}
 	for isSpace(s.data[i]) {

@@ -21,6 +21,9 @@ func (r *Record) Add(e *Entry) {
 			e.Repeats = e.Once || r.isLike(at, e)
 		}
 	}
+	if e.Once && e.ParentID != "" && (e.BehindTorn || r.Skipped > 0) && r.numberOf(e.ParentID) < 0 {
+		e.ParentID = r.lastID(e.ParentID) // its parent was lost
+	}
 	e.Complete()
 	if e.Type == TypeSessionInfo && e.Step == Talk && !r.Notes && e.Name != "" && e.Name == r.Name {
 		e.Step = StepSetting // its agent repeats the name
@@ -133,6 +136,22 @@ func (r *Record) numberOf(id string) int {
 		return r.left() + i
 	}
 	return -1
+}
+
+// lastID returns the id of the last entry that may be on a branch; other if there is none.
+func (r *Record) lastID(other string) string {
+	lists := [][]Node{nil, r.Nodes}
+	if r.left() > 0 {
+		lists[0] = r.Known.Earlier()
+	}
+	for _, list := range slices.Backward(lists) {
+		for i := range slices.Backward(list) {
+			if n := &list[i]; !n.Apart && !n.Aside && !n.Beside {
+				return n.ID
+			}
+		}
+	}
+	return other
 }
 
 // isLike reports whether entry i is written as another one is.

@@ -112,6 +112,7 @@ type Summary struct {
 	Limited  bool        // there are more matching lines than Request.Limit
 	Searches int         // matching lines that Spec.NoSearches left out; 0 if Run stops early
 	Scanned  bool        // the index ruled nothing out: every file was read
+	Skipped  int         `json:"-"` // malformed lines of these files, which cannot be read
 	Errors   []FileError `json:"-"`
 }
 
@@ -272,6 +273,9 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 		}
 		if !t.skipped {
 			sum.Files++
+			if t.Known != nil {
+				sum.Skipped += t.Known.Skipped
+			}
 		}
 		if t.err != nil {
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
