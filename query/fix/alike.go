@@ -64,6 +64,23 @@ var (
 // Programs that only show something.
 var showing = []string{"ls", "find", "fd", "tree", "stat", "file", "which", "type", "command", "ps", "du", "df", "test", "[", "git status", "git diff", "git log", "git show", "git branch"}
 
+// reads reports whether a call only looks at something, as far as it shows.
+func (d *Action) reads() bool {
+	switch c := d.fact; {
+	case c.Shell:
+		writes := func(c shellcmd.Command) bool {
+			return c.Label == "tee" || c.Label == "sed" && slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "-i") || a == "--in-place" })
+		}
+		steps, _ := d.Steps()
+		return len(d.commands) > 0 && len(steps) == 0 && !strings.Contains(quietly.Replace(c.Line), ">") && !slices.ContainsFunc(d.commands, writes)
+	default:
+		return c.Deed == session.DeedRead || c.Deed == session.DeedList || c.Deed == session.DeedFetch || c.Deed == session.DeedPoll
+	}
+}
+
+// quietly removes the redirections that write to no file.
+var quietly = strings.NewReplacer("2>&1", "", "2>/dev/null", "", "2> /dev/null", "", "&>/dev/null", "", ">/dev/null", "", "> /dev/null", "")
+
 // Steps returns the commands of a shell command that may have changed something: each program, with
 // its subcommand as audits count it, and its arguments. piped says that the command shortens what
 // one of them prints, which hides how that ended.

@@ -194,11 +194,22 @@ func (t *trail) session(e *episode) *Session {
 		SessionPath: s.SessionPath, SessionID: s.SessionID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title, Agent: s.Agent, Kept: s.Kept, CWD: s.CWD, Modified: s.Modified,
 		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply, Resume: s.Resume,
 	}
+	changing := func(c event) bool { return e.isRepeated(c.call) || !e.action(c.call).reads() }
+	// Only after a read that failed, or if there is nothing else, is a read what may have helped.
+	all := slices.ContainsFunc(e.failed, func(f int) bool { return e.action(f).reads() }) || !slices.ContainsFunc(e.made, changing)
 	for _, c := range e.made {
+		if !all && !changing(c) {
+			continue
+		}
 		f := &e.facts[c.call]
-		x.Calls = append(x.Calls, Call{
+		step := Call{
 			EntryName: c.place.EntryName, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.isRepeated(c.call), Line: c.place.Line, Offset: c.place.Offset,
-		})
+		}
+		if n := len(x.Calls) - 1; n >= 0 && x.Calls[n].Tool == step.Tool && x.Calls[n].Text == step.Text && x.Calls[n].Status == step.Status {
+			x.Calls[n].Times = max(x.Calls[n].Times, 1) + 1
+		} else {
+			x.Calls = append(x.Calls, step)
+		}
 	}
 	return x
 }

@@ -104,7 +104,7 @@ type Session struct {
 	Lacks       []string       `json:"lacks,omitempty"` // names and words of the request that it does not have
 	Occurrences int            `json:"occurrences"`     // in the episode
 	Later       int            `json:"later,omitempty"` // occurrences after the episode, on its branch
-	Calls       []Call         `json:"calls"`           // after the last occurrence
+	Calls       []Call         `json:"calls"`           // after the last occurrence, without those that only read if the failed one did more
 	Reply       *Place         `json:"reply,omitempty"` // the closing one
 	Resume      *search.Resume `json:"resume,omitempty"`
 }
@@ -122,14 +122,20 @@ type Place struct {
 	Text      string       `json:"text" wire:"lines"`
 }
 
+// Told returns the call as a step of what was done.
+func (c *Call) Told() string {
+	return c.Tool + " " + c.Text + human.When(c.Times > 1, fmt.Sprintf(" ×%d", c.Times))
+}
+
 // Call is a tool call or a shell command.
 type Call struct {
 	session.EntryName
 	Tool      string       `json:"tool"`
 	Timestamp session.Time `json:"timestamp,omitzero"`
-	Text      string       `json:"text" wire:"lines"` // the first line of its command, its path, or its arguments
+	Text      string       `json:"text" wire:"lines"` // its command, the files that it changes, or its arguments
 	Status    string       `json:"status"`            // ok, error, or none (no result)
 	Again     bool         `json:"again,omitempty"`   // it does the same as the one that failed
+	Times     int          `json:"times,omitempty"`   // that it was made in a row, if more than once; this is the first one
 	Line      int          `json:"line"`
 	Offset    int64        `json:"offset"`
 }

@@ -365,3 +365,35 @@ func TestChangedSession(t *testing.T) {
 		t.Errorf("%d sessions, exact %v, warnings %q", len(resp.Sessions), resp.TotalIsExact, resp.Warnings)
 	}
 }
+
+// The calls after an error tell what was done: without reads and searches, with the files of a patch
+// and the ends of a script, and those in a row once.
+func TestStepsTellWhatWasDone(t *testing.T) {
+	const patch = "apply_patch <<'PATCH'\n*** Begin Patch\n*** Update File: src/a.go\n@@\n-x\n+y\n*** Add File: src/b.go\n+z\n*** End Patch\nPATCH"
+	entries := []turn{ran("python3 a.py"), missing("yaml")}
+	for _, command := range []string{
+		"find . -name '*.py'", "grep -rn yaml . | head -5", "cd /srv && ls 2>&1", "cat a.py 2>/dev/null", "git status",
+		patch, "sed -i s/yaml/json/ a.py", "echo pyyaml > requirements.txt", "python3 - <<'EOF'\nimport sys\nprint(sys.path)\nEOF",
+		"sleep 5; make", "make", "make", "make",
+	} {
+		entries = append(entries, ran(command), worked("ok"))
+	}
+	entries = append(entries, used("read", map[string]any{"path": "/srv/b.py"}), gave("read", "text", false),
+		used("edit", map[string]any{"path": "/srv/b.py", "edits": []any{}}), gave("edit", "ok", false), ran("python3 a.py"), worked("ok"))
+	l := stories.New(t, stories.Story{Name: "it", CWD: "/srv", Entries: minutes(entries...)})
+	list := find(t, l, Request{Text: wanted}).Sessions
+	if len(list) != 1 {
+		t.Fatalf("%d sessions", len(list))
+	}
+	var got []string
+	for i := range list[0].Calls {
+		got = append(got, list[0].Calls[i].Told())
+	}
+	want := []string{
+		"bash apply_patch src/a.go, src/b.go", "bash sed -i s/yaml/json/ a.py", "bash echo pyyaml > requirements.txt", "bash python3 - <<'EOF' … print(sys.path)",
+		"bash sleep 5; make", "bash make ×3", "edit /srv/b.py", "bash python3 a.py",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -237,12 +239,12 @@ func short(s string) string {
 	return strings.Clone(session.Beginning(s, maxText))
 }
 
-// call returns a short description of a call: the first line of its command, its path, or
-// its arguments.
+// call returns a short description of a call: the ends of its command, the files that it names, or its
+// arguments.
 func (f *follower) call(c *session.CallFact) string {
 	text := c.Line
 	if !c.Shell && len(c.Files) > 0 {
-		text = c.Files[0].Path
+		text = strings.Join(lists.Map(c.Files, func(use session.FileUse) string { return use.Path }), ", ")
 	}
 	switch {
 	case !f.req.Redact:
@@ -251,9 +253,40 @@ func (f *follower) call(c *session.CallFact) string {
 	default:
 		text = redact.Text(text)
 	}
-	text = strings.TrimSpace(text)
-	if line, rest, ok := strings.Cut(text, "\n"); ok && c.Shell && rest != "" {
-		text = line + " …"
+	if text = strings.TrimSpace(text); c.Shell {
+		text = ends(text, c.Cut)
 	}
 	return short(text)
+}
+
+var (
+	// patched matches a line of a patch that names a file.
+	patched = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\r?$`)
+	})
+	// marker matches what begins a here-document, up to the line that ends it.
+	marker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?\s*\\?['"]?(\w+)['"]?`) })
+)
+
+// ends returns the first line of a command and what tells most of the others: the files of a patch, or
+// the last line, unless that is cut.
+func ends(command string, cut bool) string {
+	first, rest, ok := strings.Cut(command, "\n")
+	if !ok || rest == "" {
+		return command
+	}
+	if files := patched().FindAllStringSubmatch(rest, -1); files != nil {
+		first, _, _ = strings.Cut(first, "<<")
+		return strings.TrimSpace(first) + " " + strings.Join(lists.Map(files, func(m []string) string { return m[1] }), ", ")
+	}
+	last, end := "", marker().FindStringSubmatch(first)
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) && (end == nil || line != end[1]) {
+			last = line
+		}
+	}
+	if cut {
+		last = ""
+	}
+	return strings.TrimSpace(first + " … " + last)
 }

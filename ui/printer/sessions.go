@@ -304,7 +304,7 @@ func (f *Fix) Sheet(layout Layout) table {
 		recordColumn("outcome", func(s *row) string { return string(s.Outcome) }),
 		recordColumn("error", func(s *row) string { return s.Error.Text }),
 		recordColumn("calls", func(s *row) string {
-			calls := lists.Map(s.Calls, func(c fix.Call) string { return c.Tool + " " + c.Text + human.When(c.Status == "error", " (failed)") })
+			calls := lists.Map(s.Calls, func(c fix.Call) string { return c.Told() + human.When(c.Status == "error", " (failed)") })
 			return strings.Join(calls, " → ")
 		}),
 		recordColumn("reply", func(s *row) string {
@@ -389,9 +389,10 @@ func (t *hitText) calls(cwd string, list []fix.Call) {
 		} else {
 			left += " "
 		}
-		mark, room := "", t.Width-terminal.Width(left)
+		often := human.When(c.Times > 1, fmt.Sprintf(" ×%d", c.Times))
+		mark, room := t.Dim(often), t.Width-terminal.Width(left)-terminal.Width(often)
 		if c.Status == "error" {
-			mark = "  " + t.Style(ErrorStyle, "failed")
+			mark += "  " + t.Style(ErrorStyle, "failed")
 			room -= len("  failed")
 		}
 		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(relativeTo(c.Text, cwd)), max(room, 1)), mark, "\n")
