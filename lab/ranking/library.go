@@ -36,6 +36,7 @@ import (
 	"pigrep/lab/stories"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 )
 
 // Depth is how many hits of a flat list count: an entry further down was not found.
@@ -67,7 +68,11 @@ type Library struct {
 	lead  map[Entry]Entry    // the first copy of each physical entry
 	in    map[Entry][]string // the sessions with a copy
 	ids   map[string]Entry   // by entry id
+	names map[name]Entry     // as answers name them
 }
+
+// name is a session, by its id and its path, and the name of an entry in it.
+type name struct{ id, path, entry string }
 
 // Open indexes the session files of pi below root. The index goes to the directory work. The
 // caller closes the Library.
@@ -85,7 +90,7 @@ func open(work string, agents adapter.Adapter, roots ...adapter.Root) (*Library,
 	}
 	l := &Library{
 		Corpus: stories.NewCorpus(), reader: res.Reader, agents: agents,
-		lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{},
+		lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{}, names: map[name]Entry{},
 	}
 	list := slices.Clone(l.reader.Summaries())
 	slices.SortFunc(list, func(a, b session.Summary) int { return cmp.Compare(a.Path, b.Path) })
@@ -128,6 +133,7 @@ func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
 		l.lead[at] = lead
 		l.in[lead] = append(l.in[lead], s.Path)
 		l.ids[strings.Clone(e.ID)] = lead
+		l.names[name{s.ID, s.Path, strings.Clone(sessions.EntryName(e.ID, e.Offset))}] = lead
 		for i := range e.Parts {
 			id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
 			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Line: e.Line, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text), Names: e.Parts[i].Names})

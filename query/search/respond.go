@@ -355,6 +355,7 @@ func (s *responder) lacks(h *rank.Hit) (l Lacks) {
 			l.Elsewhere = append(l.Elsewhere, text)
 		}
 	}
+	l.MissingRarest = s.found.LacksRarest(h)
 	return l
 }
 

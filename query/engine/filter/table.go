@@ -112,7 +112,7 @@ var Table = []Row{
 	},
 	{
 		Name: Kind, Value: "KIND", Usage: "only these kinds, instead of a scope (`pigrep help scopes`)",
-		Agents: "prompt, reply, thinking, call, result, ...; instead of a scope", Reach: OfText, Topic: "scopes",
+		Agents: "prompt, reply, thinking, call, result, ...", Reach: OfText, Topic: "scopes",
 		Field: "kind", Meaning: "a kind of part; several with commas", Example: "kind:call", Values: lists.Map(scope.Kinds, func(r scope.Row) string { return string(r.Kind) }), Many: true,
 		member: func(s *Spec) any { return &s.Kinds },
 		read:   readKinds,
@@ -183,7 +183,7 @@ var Table = []Row{
 	},
 	{
 		Name: Model, Value: "NAME", Usage: "only text from these models: parts of names, or of provider/model",
-		Agents: "parts of names", Reach: OfCalls,
+		Agents: "parts of names", Rare: true, Reach: OfCalls,
 		Field: "model", Meaning: "part of a model name or of provider/model; several with commas", Example: "model:opus", Many: true,
 		member: func(s *Spec) any { return &s.Models },
 		test:   func(f *Filter, s *Spec) { f.addModels(s.Models) },

@@ -54,6 +54,11 @@ func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 // argument; Tier says which.
 func (h *Hit) HasLoosely(e *words.Expr) bool { return e.Matches(h.loosely) }
 
+// LacksRarest reports whether the hit lacks the weightiest of several words, and all parts of it.
+func (r *Result) LacksRarest(h *Hit) bool {
+	return r.s.plan.RarestMask != 0 && h.mask&r.s.plan.RarestMask == 0
+}
+
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
 
 // Duplicate is a copy of the entry of a hit, in another session.

@@ -24,6 +24,7 @@ type ResolvedQuery struct {
 	Weight          float64         // sum of the words' weights
 	ImportantMask   uint64          // a hit that has none of these, nor all parts of one, comes after all others
 	InformativeMask uint64          // words that say something about what is wanted and occur in the index
+	RarestMask      uint64          // the weightiest of several informative words, all of them if they weigh the same; 0 for one word
 	SlightMask      uint64          // words that say little: a hit without them lacks nothing
 	IsSentence      bool            // some words are function words or cues, and others say something
 	HasKey          bool            // one informative word has about half of the weight of all: texts without it are hardly about the same

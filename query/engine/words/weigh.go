@@ -220,13 +220,23 @@ func (p *ResolvedQuery) setMasks(bare []*ResolvedWord, damped bool) {
 	}
 }
 
-// hasKey reports whether one of several informative words has at least keyShare of their weight.
+// hasKey reports whether one of several informative words has at least keyShare of their weight. It
+// sets RarestMask.
 func (p *ResolvedQuery) hasKey() bool {
 	sum, most := 0.0, 0.0
 	for _, w := range p.Words {
-		if w.Bit&p.InformativeMask != 0 {
-			sum, most = sum+w.Weight, max(most, w.Weight)
+		if w.Bit&p.InformativeMask == 0 {
+			continue
 		}
+		switch sum += w.Weight; {
+		case w.Weight > most:
+			most, p.RarestMask = w.Weight, w.Bit
+		case w.Weight == most:
+			p.RarestMask |= w.Bit
+		}
+	}
+	if most == sum {
+		p.RarestMask = 0
 	}
 	return most < sum && most >= keyShare*sum
 }
