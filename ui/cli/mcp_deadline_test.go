@@ -28,7 +28,7 @@ func TestDeadlineForAgents(t *testing.T) {
 		}
 	}
 	a, text, _ := g.call("grep", `{"pattern":"timeout"}`)
-	if a.Complete || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "narrow it") || !strings.Contains(text, "Not complete") {
+	if a.Complete || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "narrow it") || !strings.HasPrefix(text, "Warning: ") || !strings.Contains(text, "Not complete") {
 		t.Errorf("grep: complete %v, warnings %q, text %q", a.Complete, a.Warnings, text)
 	}
 	if g.result("status", `{}`).IsError {

@@ -100,6 +100,7 @@ type answer struct {
 	Sessions []struct {
 		Session, Title, Entry string
 		Hits                  []hitRow
+		Facts                 []struct{ What, Text string }
 	}
 	Hits    []hitRow
 	Entries []entryAnswer
@@ -107,6 +108,7 @@ type answer struct {
 	Calls, Rows                 []hitRow
 	EntriesBefore, EntriesAfter int
 	Total                       any
+	Looser, Folded              int
 	Dropped                     int
 	NextCursor                  string
 	LeftOut                     *struct {
@@ -227,7 +229,7 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 		{"search", `{"query":"timeot","perSession":3,"maxBytes":512000}`, "search timeot --per-session 3"},
 		{"search", `{"query":"zzzqqq","scope":"prompts"}`, "search zzzqqq --scope prompts"},
 		{"search", `{"query":"parser","sort":"newest","perSession":2,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest --per-session 2 --since 2020-01-01"},
-		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
+		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1 --sort newest"},
 		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
 		{"find_fix", `{"error":"EACCES: permission denied"}`, "fix EACCES: permission denied"},
 		{"find_fix", `{"error":"zzzqqq failed"}`, "fix zzzqqq failed"},
@@ -762,7 +764,7 @@ func TestAgentsReadOddFiles(t *testing.T) {
 	}
 	g := newAgent(t, dir)
 	read := make(map[string]bool)
-	for tool, arguments := range map[string]string{"search": `{"query":"otter"}`, "list_sessions": `{"query":"otter"}`, "grep": `{"pattern":"otter"}`} {
+	for tool, arguments := range map[string]string{"search": `{"query":"otter","limit":20}`, "list_sessions": `{"query":"otter"}`, "grep": `{"pattern":"otter"}`} {
 		a, _, _ := g.call(tool, arguments)
 		var names []string
 		for _, s := range a.Sessions {

@@ -62,9 +62,9 @@ func TestSessionsOfSeveralAgentsOverMCP(t *testing.T) {
 		{only, "grep", `{"pattern":"needle0"}`, false, true},
 	} {
 		_, text, _ := test.of.call(test.tool, test.args)
-		pi, claude := strings.Contains(text, " · pi · "), strings.Contains(text, badge)
-		if test.tool == "grep" {
-			pi, claude = strings.Contains(text, "s000000"), strings.Contains(text, "of an oven")
+		pi, claude := strings.Contains(text, "s000000"), strings.Contains(text, "of an oven")
+		if asked := strings.Contains(test.args, `"agent"`) || test.tool == "grep"; asked == strings.Contains(text, badge) && claude || asked && strings.Contains(text, " · pi · ") {
+			t.Errorf("%s %s: the agent is said if it was not asked for: %s", test.tool, test.args, text)
 		}
 		if pi != test.pi || claude != test.claude {
 			t.Errorf("%s %s: pi %t, want %t; Claude Code %t, want %t: %s", test.tool, test.args, pi, test.pi, claude, test.claude, text)

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -28,14 +30,14 @@ import (
 	"pigrep/ui/printer"
 )
 
-// footer is the end of every answer that has pages.
-type footer struct {
+// about is the beginning of every answer that has pages: what it lacks, and how to get that.
+type about struct {
 	Warnings   []string `json:"warnings,omitempty"`
+	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`
 	LeftOut    *leftOut `json:"leftOut,omitempty"`
 	Newest     string   `json:"newest,omitempty" jsonschema:"time of the newest entry, if since and until exclude everything"`
 	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
 	NextCursor string   `json:"nextCursor,omitempty"`
-	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`
 }
 
 // leftOut is what was not searched unless asked for.
@@ -128,6 +130,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 		x.Close()
 		return nil, err
 	}
+	x.Several = x.Several && len(l.filters.Given[filter.Agent]) != 1 // which the reader knows
 	return q, nil
 }
 
@@ -140,10 +143,10 @@ func rowsFrom[T, Row any](q *question, list []T, row func(*T) Row) []Row {
 	return rows
 }
 
-// footer returns the end of an answer. Warnings may repeat what was asked. What other machines
+// about returns the beginning of an answer. Warnings may repeat what was asked. What other machines
 // lack, their answer says.
-func (q *question) footer(answer *search.IndexState, warnings []string) footer {
-	f := footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete && (answer.Complete || !q.Others)}
+func (q *question) about(answer *search.IndexState, warnings []string) about {
+	f := about{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete && (answer.Complete || !q.Others)}
 	for i, w := range f.Warnings {
 		f.Warnings[i] = beginning(w, longestWarning)
 	}
@@ -170,7 +173,7 @@ func (q *question) newest() string {
 }
 
 // leaveOut says how many hits were left out because they are in calls of pigrep itself.
-func (f *footer) leaveOut(searches int) {
+func (f *about) leaveOut(searches int) {
 	if searches > 0 {
 		f.LeftOut = &leftOut{cmp.Or(f.LeftOut, &leftOut{}).Session, searches}
 	}
@@ -180,11 +183,11 @@ func (f *footer) leaveOut(searches int) {
 type rowPage[Row any] struct {
 	rows   []Row
 	more   bool // there are more rows after these
-	footer footer
-	head   string                 // what the answer as text begins with
+	about  about
+	head   string                 // what the answer as text begins with, after its warnings
 	line   func(*Row) string      // a row as text
 	next   func(c *cursor, n int) // moves a cursor over n rows; nil counts them
-	answer func([]Row, footer) any
+	answer func([]Row, about) any
 }
 
 // cut returns the page with as many rows as fit.
@@ -198,20 +201,20 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 		redact.Strings(&p.rows)
 	}
 	if len(p.rows) == 0 {
-		p.footer.Newest = q.newest()
+		p.about.Newest = q.newest()
 	}
 	return cutPage(q.maxBytes, len(p.rows), func(n int) (any, string) {
-		f := p.footer
+		f := p.about
 		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
 			f.NextCursor = q.s.nextCursor(q.Index, q.at, func(c *cursor) { next(c, n) })
 		}
 		rows := append([]Row{}, p.rows[:n]...) // never null in JSON
 		var b strings.Builder
-		b.WriteString(p.head + "\n")
+		b.WriteString(human.Joined("\n", f.warning(), p.head) + "\n")
 		for i := range rows {
 			b.WriteString(p.line(&rows[i]) + "\n")
 		}
-		f.write(&b)
+		f.end(&b)
 		return p.answer(rows, f), b.String()
 	})
 }
@@ -331,8 +334,14 @@ func literalGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
-// write writes what the answer lacks and how to get it.
-func (f *footer) write(b *strings.Builder) {
+// warning returns what a reader must know first.
+func (f *about) warning() string {
+	lines := lists.Map(f.Warnings, func(w string) string { return "Warning: " + w })
+	return human.Joined("\n", append(lines, human.When(!f.Complete, "Not complete: not every session file was searched."))...)
+}
+
+// end writes how to get what the answer lacks.
+func (f *about) end(b *strings.Builder) {
 	out := cmp.Or(f.LeftOut, &leftOut{})
 	lines := []string{
 		human.When(f.Newest != "", "Nothing in this time; the newest entry is of "+f.Newest+"."),
@@ -341,10 +350,6 @@ func (f *footer) write(b *strings.Builder) {
 		human.When(out.Session != "", "Your own session is left out (includeCurrent)."),
 		human.When(out.Searches > 0, human.Plural(out.Searches, "hit", "hits")+" in calls of pigrep left out (includeSearches)."),
 	}
-	for _, w := range f.Warnings {
-		lines = append(lines, "Warning: "+w)
-	}
-	lines = append(lines, human.When(!f.Complete, "Not complete: not every session file was searched."))
 	if text := human.Joined("\n", lines...); text != "" {
 		b.WriteString(human.When(b.Len() > 0, "\n") + text + "\n")
 	}
@@ -354,39 +359,52 @@ func (f *footer) write(b *strings.Builder) {
 // a hash of the request identify the answer. A cursor is not secret and grants nothing; its
 // checksum only detects damage.
 type cursor struct {
-	Snapshot uint64 `json:"g"`
-	Request  uint64 `json:"r"`
-	At       int    `json:"a,omitempty"` // items before it
-	Window   int    `json:"w,omitempty"` // of a search: sessions that were requested
-	Part     int    `json:"p,omitempty"` // of an entry: parts before it
-	Offset   int    `json:"o,omitempty"` // bytes of the text of the part before it
-	Now      int64  `json:"n,omitempty"` // Unix milliseconds: what relative times are relative to
+	Snapshot uint64
+	Request  uint64
+	At       int   // items before it
+	Window   int   // of a search: sessions that were requested
+	Part     int   // of an entry: parts before it
+	Offset   int   // bytes of the text of the part before it
+	Now      int64 // Unix milliseconds: what relative times are relative to
 
 	relative bool // the request has relative times
 }
 
+// encode returns the cursor in few characters, which a model copies.
 func (c *cursor) encode() string {
-	data, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // numbers can always be encoded
+	data := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.Snapshot), c.Request)
+	for _, n := range []int64{int64(c.At), int64(c.Window), int64(c.Part), int64(c.Offset), c.Now} {
+		data = binary.AppendVarint(data, n)
 	}
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(data, xxhash.Sum64(data)))
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(data, uint32(xxhash.Sum64(data))))
 }
 
 // decodeCursor returns the cursor, which must have the hash of the request.
 func decodeCursor(text string, request uint64) (*cursor, error) {
-	const maxCursor = 400
+	const ids, sum, most = 16, 4, 100
 	bad := &Error{codeCursor, "not a cursor of pigrep", "use nextCursor of the previous answer unchanged, or omit cursor"}
-	if len(text) > maxCursor {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text[:min(len(text), most)])
+	if err != nil || len(text) > most || len(data) < ids+sum {
 		return nil, bad
 	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(data) < 8 {
+	data, end := data[:len(data)-sum], data[len(data)-sum:]
+	if uint32(xxhash.Sum64(data)) != binary.BigEndian.Uint32(end) {
 		return nil, bad
 	}
-	data, sum := data[:len(data)-8], binary.BigEndian.Uint64(data[len(data)-8:])
-	c := &cursor{}
-	if xxhash.Sum64(data) != sum || json.Unmarshal(data, c) != nil || min(c.At, c.Window, c.Part, c.Offset) < 0 {
+	c := &cursor{Snapshot: binary.BigEndian.Uint64(data), Request: binary.BigEndian.Uint64(data[8:])}
+	data = data[ids:]
+	for _, n := range []*int{&c.At, &c.Window, &c.Part, &c.Offset, nil} {
+		value, size := binary.Varint(data)
+		if size <= 0 || n != nil && (value < 0 || value > math.MaxInt32) {
+			return nil, bad
+		}
+		if data = data[size:]; n != nil {
+			*n = int(value)
+		} else {
+			c.Now = value
+		}
+	}
+	if len(data) > 0 {
 		return nil, bad
 	}
 	if c.Request != request {
@@ -440,7 +458,7 @@ type sessionRow struct {
 	Agent    string `json:"agent,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
 	Modified string `json:"modified,omitempty"`
-	Messages int    `json:"messages"`
+	Messages int    `json:"messages,omitempty"`
 
 	boss string // that a subagent works for
 }
@@ -453,7 +471,7 @@ func (x *Index) row(name string, h *search.SessionHit) sessionRow {
 }
 
 func (r *sessionRow) text() string {
-	return human.Joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), human.When(r.boss != "", "subagent of "+r.boss), r.Title)
+	return human.Joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Some(r.Messages, "message", "messages"), human.When(r.boss != "", "subagent of "+r.boss), r.Title)
 }
 
 // minute returns a time in UTC, which since and until accept.

@@ -50,7 +50,7 @@ func (w Words) values() (values []string) {
 // the filters; without it, a tool takes the filters of all questions.
 type Where struct {
 	Given          filter.Written `json:"given,omitempty"` // arguments of their own, by the names of the table
-	IncludeCurrent bool           `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+	IncludeCurrent bool           `json:"includeCurrent,omitempty" jsonschema:"your own session too" rare:"yes"`
 }
 
 func (w *Where) filters() *filter.Written { return &w.Given }
@@ -58,7 +58,7 @@ func (w *Where) filters() *filter.Written { return &w.Given }
 // Filters are the filters of tools that answer with text.
 type Filters struct {
 	Where           `reach:"text"`
-	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too"`
+	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too" rare:"yes"`
 }
 
 // spec turns the filters into filters of a request.
@@ -77,7 +77,7 @@ func rowsOf(input reflect.Type) (rows []*filter.Row) {
 	if !ok {
 		return nil
 	}
-	reach := map[string]filter.Reach{"": filter.OfSessions, "calls": filter.OfCalls, "text": filter.OfText}[where.Tag.Get("reach")]
+	reach := reaches[where.Tag.Get("reach")]
 	for i := range filter.Table {
 		if row := &filter.Table[i]; row.Agents != "" && row.Reach <= reach {
 			rows = append(rows, row)
@@ -85,6 +85,8 @@ func rowsOf(input reflect.Type) (rows []*filter.Row) {
 	}
 	return rows
 }
+
+var reaches = map[string]filter.Reach{"": filter.OfSessions, "sessions": filter.OfSessions, "calls": filter.OfCalls, "text": filter.OfText}
 
 func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
 	at := slices.Index(s.PropertyOrder, "given")
@@ -112,8 +114,8 @@ func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
 
 // Paging is the bound of an answer and where it begins.
 type Paging struct {
-	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"default 24000"`
-	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor, with the same other arguments"`
+	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"default 24000" rare:"yes"`
+	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor, all else the same"`
 }
 
 // The default and the largest value of maxBytes.
@@ -210,29 +212,38 @@ func eachSchema(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 }
 
 // brief returns the schema of arguments as models read it, who pay for every word: without
-// rare arguments, bounds and long lists of words, which the server accepts, checks and
-// explains all the same.
+// rare arguments, bounds, and lists where one string will do, which the server accepts, checks and
+// explains all the same. The tag rare is for arguments that the instructions name. With the tag told of
+// the field Filters, filters of wider questions are rare too.
 func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
-	s := whole.CloneSchemas()
+	s, input := whole.CloneSchemas(), reflect.TypeFor[In]()
 	s.AdditionalProperties = nil
-	for _, row := range rowsOf(reflect.TypeFor[In]()) {
-		if row.Rare {
+	told := filter.OfText
+	if filters, ok := input.FieldByName("Filters"); ok && filters.Tag.Get("told") != "" {
+		told = reaches[filters.Tag.Get("told")]
+	}
+	for _, row := range rowsOf(input) {
+		if row.Rare || row.Reach > told {
 			delete(s.Properties, row.Name)
 		}
 	}
-	for _, p := range s.Properties {
+	for _, f := range reflect.VisibleFields(input) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if p := s.Properties[name]; p != nil && f.Tag.Get("rare") != "" {
+			delete(s.Properties, name)
+		}
+	}
+	for name, p := range s.Properties {
 		p.Minimum, p.Maximum, p.MaxLength = nil, nil, nil
+		if p.Type == "array" && !slices.Contains(s.Required, name) { // commas may be part of what is required
+			p.Type, p.Items = "string", nil
+		}
 		if p.Items != nil {
 			p.Items.MaxLength = nil
-			if len(p.Items.Enum) > mostWords {
-				p.Items.Enum = nil
-			}
 		}
 	}
 	return s
 }
-
-const mostWords = 10
 
 // open allows properties that are not described: answers may get more of them.
 func open(s *jsonschema.Schema) *jsonschema.Schema {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,26 +19,29 @@ import (
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/recap"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/printer"
 )
 
 type SessionsInput struct {
-	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"as of search; best match first"`
-	Filters
+	Query     string `json:"query,omitempty" range:"0,20000" jsonschema:"as of search; best match first"`
+	Filters   `told:"sessions"`
 	Named     bool `json:"named,omitempty" jsonschema:"only those with a name"`
 	Forks     bool `json:"forks,omitempty" jsonschema:"only forks and their parents"`
 	Subagents bool `json:"subagents,omitempty" jsonschema:"subagents too"`
-	Limit     int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 20"`
+	Limit     int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 10"`
 	Paging
 }
 
+const listedSessions = 10
+
 type sessionsAnswer struct {
+	about
 	Sessions []listedSession `json:"sessions"`
 	Total    int             `json:"total"`
 	Inexact  bool            `json:"inexact,omitempty" jsonschema:"there are more"`
-	footer
 }
 
 type listedSession struct {
@@ -61,7 +63,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[listedSession]{footer: q.footer(&list.Index, list.Warnings), line: (*listedSession).text}
+	p := &rowPage[listedSession]{about: q.about(&list.Index, list.Warnings), line: (*listedSession).text}
 	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
 		row := listedSession{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
 		if x.Hit != nil {
@@ -70,8 +72,8 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 		return row
 	})
 	p.head = human.When(!list.TotalIsExact, "at least ") + human.Plural(list.Total, "session", "sessions") + "."
-	p.answer = func(rows []listedSession, f footer) any {
-		return sessionsAnswer{rows, list.Total, !list.TotalIsExact, f}
+	p.answer = func(rows []listedSession, f about) any {
+		return sessionsAnswer{f, rows, list.Total, !list.TotalIsExact}
 	}
 	return p, nil
 }
@@ -85,15 +87,15 @@ func (r *listedSession) text() string {
 type FixInput struct {
 	Error string `json:"error" range:"0,65536" jsonschema:"as it was printed, several lines are fine"`
 	Where
-	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions a page, default 5"`
+	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions a page, default 3"`
 	Paging
 }
 
 type fixAnswer struct {
+	about
 	Sessions []fixRow `json:"sessions"`
 	Total    int      `json:"total"`
 	Inexact  bool     `json:"inexact,omitempty" jsonschema:"there may be more"`
-	footer
 }
 
 // fixRow is a session with the error, at its last occurrence, and what followed.
@@ -104,22 +106,17 @@ type fixRow struct {
 	Agent   string      `json:"agent,omitempty"`
 	CWD     string      `json:"cwd,omitempty"`
 	Time    string      `json:"time,omitempty"`
-	Error   string      `json:"error"`
-	Calls   []fixCall   `json:"calls,omitempty"`
-	Reply   *fixReply   `json:"reply,omitempty"`
+	Error   string      `json:"error,omitempty" jsonschema:"if it is not as given"`
+	Steps   []string    `json:"steps,omitempty" jsonschema:"calls after it: ENTRY TOOL TEXT"`
+	Reply   string      `json:"reply,omitempty" jsonschema:"ENTRY TEXT"`
 }
 
-type fixCall struct {
-	Entry  string `json:"entry,omitempty"`
-	Tool   string `json:"tool"`
-	Text   string `json:"text"`
-	Failed bool   `json:"failed,omitempty"`
-}
-
-type fixReply struct {
-	Entry string `json:"entry,omitempty"`
-	Text  string `json:"text"`
-}
+// The defaults of find_fix: sessions, steps of each, and bytes of a text.
+const (
+	fixSessions = 3
+	mostSteps   = 7
+	longestStep = 120
+)
 
 func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
 	res, err := remote.Fix.Ask(ctx, q, fix.Request{
@@ -131,26 +128,36 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
+	fix := func(x *fix.Session) fixRow {
+		row := q.fix(x)
+		if row.Error == beginning(in.Error, longestStep) {
+			row.Error = ""
+		}
+		return row
+	}
+	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, fix), about: q.about(&res.Index, res.Warnings), line: (*fixRow).text}
 	inexact := !res.TotalIsExact && res.Total > 0
 	found := human.When(inexact, "at least ") + human.Plural(res.Total, "session", "sessions")
 	if p.head = found + " with this error."; len(res.Missing) > 0 {
 		p.head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + found + " with an error like it."
 	}
-	p.answer = func(rows []fixRow, f footer) any { return fixAnswer{rows, res.Total, inexact, f} }
+	p.answer = func(rows []fixRow, f about) any { return fixAnswer{f, rows, res.Total, inexact} }
 	return p, nil
 }
 
 func (q *question) fix(x *fix.Session) fixRow {
 	row := fixRow{
 		place: q.place(x.SessionID, x.SessionPath, x.Error.Entry()), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, q.Several, x.Kept), CWD: x.CWD,
-		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
+		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, longestStep),
 	}
-	row.Calls = lists.Map(x.Calls, func(c fix.Call) fixCall {
-		return fixCall{c.Entry(), c.Tool, beginning(c.Text, 200), c.Status == "error"}
+	row.Steps = lists.Map(x.Calls, func(c fix.Call) string {
+		return sessions.EntryName(c.Entry(), c.Offset) + " " + beginning(c.Told(), longestStep) + human.When(c.Status == "error", " (failed)")
 	})
+	if n := len(row.Steps) - mostSteps; n > 0 {
+		row.Steps = slices.Replace(row.Steps, mostSteps/2, mostSteps/2+n, fmt.Sprintf("… %d more", n))
+	}
 	if x.Reply != nil {
-		row.Reply = &fixReply{x.Reply.Entry(), beginning(x.Reply.Text, 300)}
+		row.Reply = sessions.EntryName(x.Reply.Entry(), x.Reply.Offset) + " " + beginning(x.Reply.Text, 2*longestStep)
 	}
 	return row
 }
@@ -158,13 +165,12 @@ func (q *question) fix(x *fix.Session) fixRow {
 // text returns a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, human.Joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
-	for _, c := range r.Calls {
-		fmt.Fprintf(&b, "\n   → %s %s%s", c.Tool, c.Text, human.When(c.Failed, " (failed)"))
+	fmt.Fprintf(&b, "\n%s %s · %s", r.place, r.Outcome, human.Joined(" · ", r.Agent, r.Time, r.CWD, r.Title))
+	b.WriteString(human.When(r.Error != "", "\n   error: "+r.Error))
+	for _, step := range r.Steps {
+		b.WriteString("\n   → " + step)
 	}
-	if r.Reply != nil {
-		fmt.Fprintf(&b, "\n   reply: %s", r.Reply.Text)
-	}
+	b.WriteString(human.When(r.Reply != "", "\n   reply: "+r.Reply))
 	return b.String()
 }
 
@@ -176,20 +182,20 @@ type CallsInput struct {
 	Failed          bool  `json:"failed,omitempty" jsonschema:"only failures"`
 	Rejected        bool  `json:"rejected,omitempty" jsonschema:"refused by the user"`
 	Risky           bool  `json:"risky,omitempty" jsonschema:"that match a rule"`
-	Rule            Words `json:"rule,omitempty" jsonschema:"of these rules"`
-	IncludeSearches bool  `json:"includeSearches,omitempty" jsonschema:"with query: calls of pigrep too"`
+	Rule            Words `json:"rule,omitempty" jsonschema:"of these rules, such as superuser"`
+	IncludeSearches bool  `json:"includeSearches,omitempty" jsonschema:"with query: calls of pigrep too" rare:"yes"`
 
 	Results bool `json:"results,omitempty" jsonschema:"with the first lines of results"`
-	Limit   int  `json:"limit,omitempty" range:"1,1000" jsonschema:"calls a page, default 30"`
+	Limit   int  `json:"limit,omitempty" range:"1,1000" jsonschema:"calls a page, default 20"`
 	Paging
 }
 
-const defaultCalls = 30
+const defaultCalls = 20
 
 type callsAnswer struct {
+	about
 	Calls []callRow `json:"calls"`
 	Total int       `json:"total"`
-	footer
 }
 
 type callRow struct {
@@ -197,7 +203,7 @@ type callRow struct {
 	Result string   `json:"result,omitempty" jsonschema:"the entry with its result"`
 	Time   string   `json:"time,omitempty"`
 	Tool   string   `json:"tool"`
-	Status string   `json:"status" jsonschema:"ok, error, rejected, no match (the exit code only says no), none (no result) or missing (no call)"`
+	Status string   `json:"status,omitempty" jsonschema:"if not ok: error, rejected, no match (the exit code only says no), none (no result) or missing (no call)"`
 	Exit   int32    `json:"exit,omitempty"`
 	Rules  []string `json:"rules,omitempty"`
 	Text   string   `json:"text" jsonschema:"arguments, or the command"`
@@ -206,48 +212,53 @@ type callRow struct {
 
 // UsageInput are the arguments of usage.
 type UsageInput struct {
-	By    Words `json:"by,omitempty" jsonschema:"default model"`
+	By    Words `json:"by,omitempty" jsonschema:"model (default), agent, project, session, month, week, day or block"`
 	Where `reach:"calls"`
-	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows a page, default 50"`
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows a page, default 30"`
 	Paging
 }
 
 type usageAnswer struct {
+	about
 	Total    usageRow   `json:"total"`
 	Today    *spent     `json:"today,omitempty"`
 	Week     *spent     `json:"thisWeek,omitempty"`
 	Rows     []usageRow `json:"rows"`
-	TimeZone string     `json:"timeZone" jsonschema:"of days, weeks and months"`
+	TimeZone string     `json:"timeZone,omitempty" jsonschema:"of days, weeks and months"`
 	Unpriced []string   `json:"unpricedModels,omitempty" jsonschema:"costs lack these"`
 	Estimate string     `json:"estimate,omitempty" jsonschema:"which costs are estimated"`
-	footer
 }
 
+// spent is tokens and cost, as people write them.
 type spent struct {
-	Tokens int64   `json:"tokens"`
-	Cost   float64 `json:"cost"`
+	Tokens string `json:"tokens,omitempty"`
+	Cost   string `json:"cost,omitempty" jsonschema:"≥ if it lacks something"`
 }
 
 // usageRow is tokens and cost by the dimensions that were asked for.
 type usageRow struct {
-	Day        string  `json:"day,omitempty"`
-	Week       string  `json:"week,omitempty"`
-	Month      string  `json:"month,omitempty"`
-	Block      string  `json:"block,omitempty"`
-	Model      *string `json:"model,omitempty"`
-	Agent      *string `json:"agent,omitempty"`
-	Project    *string `json:"project,omitempty"`
-	Session    string  `json:"session,omitempty"`
-	Title      string  `json:"title,omitempty"`
-	Tokens     int64   `json:"tokens"`
-	Input      int64   `json:"input"`
-	Output     int64   `json:"output"`
-	CacheRead  int64   `json:"cacheRead"`
-	CacheWrite int64   `json:"cacheWrite"`
-	Cost       float64 `json:"cost" jsonschema:"in dollars; 0 if unknown"`
-	Sessions   int     `json:"sessions"`
+	Day     string  `json:"day,omitempty"`
+	Week    string  `json:"week,omitempty"`
+	Month   string  `json:"month,omitempty"`
+	Block   string  `json:"block,omitempty"`
+	Model   *string `json:"model,omitempty"`
+	Agent   *string `json:"agent,omitempty"`
+	Project *string `json:"project,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Title   string  `json:"title,omitempty"`
+	spent
+	Input      string `json:"input,omitempty"`
+	Output     string `json:"output,omitempty"`
+	CacheRead  string `json:"cacheRead,omitempty"`
+	CacheWrite string `json:"cacheWrite,omitempty"`
+	Sessions   int    `json:"sessions"`
+}
 
-	unpriced bool // the cost lacks something
+// tokens writes a number of tokens, "" for none.
+func tokens(n int64) string { return human.When(n > 0, human.Short(n)) }
+
+func spentOf(r *audit.UsageRow) spent {
+	return spent{tokens(r.Tokens), human.When(r.Cost > 0, human.When(r.Unpriced > 0, "≥")+human.Cents.Text(r.Cost))}
 }
 
 // audit returns the question as one about calls and tokens.
@@ -270,16 +281,19 @@ func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPa
 		}
 		return nil
 	})
-	p.footer = q.footer(&list.Index, list.Warnings)
+	p.about = q.about(&list.Index, list.Warnings)
 	p.head = human.Plural(list.Total, "call", "calls") + " in " + human.Plural(list.Coverage.Sessions, "session", "sessions") + "."
-	p.answer = func(rows []callRow, f footer) any { return callsAnswer{rows, list.Total, f} }
+	p.answer = func(rows []callRow, f about) any { return callsAnswer{f, rows, list.Total} }
 	return p, err
 }
 
 func (q *question) call(r *audit.CallRow) callRow {
 	row := callRow{
 		place: q.place(r.SessionID, r.SessionPath, r.Entry()), Result: cmp.Or(r.ShortResultID, r.ResultEntryID), Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
-		Rules: r.Rules, Text: beginning(r.Arguments, 200),
+		Rules: r.Rules, Text: beginning(r.Arguments, 150),
+	}
+	if row.Status == "ok" {
+		row.Status = ""
 	}
 	if r.ExitCode != nil {
 		row.Exit = *r.ExitCode
@@ -291,7 +305,7 @@ func (q *question) call(r *audit.CallRow) callRow {
 func (r *callRow) text() string {
 	exit := human.When(r.Exit != 0, fmt.Sprintf(" exit %d", r.Exit))
 	rules := human.When(len(r.Rules) > 0, " ["+strings.Join(r.Rules, ", ")+"]")
-	head := fmt.Sprintf("%s %s %s %s%s%s: %s", r.place, r.Time, r.Status, r.Tool, exit, rules, r.Text)
+	head := fmt.Sprintf("%s %s %s %s%s%s: %s", r.place, r.Time, cmp.Or(r.Status, "ok"), r.Tool, exit, rules, r.Text)
 	return strings.Join(append([]string{head}, r.Lines...), "\n   ")
 }
 
@@ -307,17 +321,25 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 		return nil, err
 	}
 	total := q.usage(&table.Total)
-	a := usageAnswer{Total: total, TimeZone: table.TimeZone, Estimate: table.Estimate()}
-	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.usage), footer: q.footer(&table.Index, table.Warnings), head: "Total: " + total.text(), line: (*usageRow).text}
+	a := usageAnswer{Total: total, Estimate: table.Estimate()}
+	if slices.ContainsFunc(req.By, func(by string) bool { return slices.Contains([]string{"block", "day", "week", "month"}, by) }) {
+		a.TimeZone = table.TimeZone
+	}
+	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.usage), about: q.about(&table.Index, table.Warnings), head: "Total: " + total.text(), line: (*usageRow).text}
 	if recent != nil {
-		of := func(r *audit.UsageRow) *spent { return &spent{r.Tokens, math.Round(r.Cost*1e4) / 1e4} }
+		of := func(r *audit.UsageRow) *spent {
+			if r.Tokens == 0 {
+				return nil
+			}
+			return new(spentOf(r))
+		}
 		a.Today, a.Week = of(&recent.Today), of(&recent.Week)
 		p.head += "; " + printer.RecentLine(recent, "this week")
 	}
 	a.Unpriced = lists.Map(table.Unpriced, func(model string) string { return cmp.Or(model, "(no model)") })
 	p.head = human.Joined("; ", p.head, a.Estimate)
-	p.answer = func(rows []usageRow, f footer) any {
-		a.Rows, a.footer = rows, f
+	p.answer = func(rows []usageRow, f about) any {
+		a.Rows, a.about = rows, f
 		return a
 	}
 	return p, nil
@@ -325,8 +347,8 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 
 func (q *question) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
-		Day: r.Day, Week: r.Week, Month: r.Month, Block: r.Block, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
-		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,
+		Day: r.Day, Week: r.Week, Month: r.Month, Block: r.Block, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), spent: spentOf(r),
+		Input: tokens(r.Input), Output: tokens(r.Output), CacheRead: tokens(r.CacheRead), CacheWrite: tokens(r.CacheWrite), Sessions: r.Sessions,
 	}
 	if r.SessionPath != "" {
 		row.Session = q.Named(r.SessionID, r.SessionPath)
@@ -341,14 +363,9 @@ func (r *usageRow) text() string {
 			key = append(key, *k)
 		}
 	}
-	cost := fmt.Sprintf("cost $%.4f", r.Cost)
-	switch {
-	case r.Cost == 0:
-		cost = "cost unknown"
-	case r.unpriced:
-		cost = fmt.Sprintf("cost at least $%.4f", r.Cost)
-	}
-	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), %s, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, cost, human.Plural(r.Sessions, "session", "sessions"))
+	part := func(what, n string) string { return human.When(n != "", what+" "+n) }
+	parts := human.Joined(", ", part("in", r.Input), part("out", r.Output), part("cache read", r.CacheRead), part("write", r.CacheWrite))
+	text := human.Joined(", ", human.Joined(" ", cmp.Or(r.Tokens, "no")+" tokens", human.When(parts != "", "("+parts+")")), cmp.Or(r.Cost, "cost unknown"), human.Plural(r.Sessions, "session", "sessions"))
 	if name := strings.TrimSpace(strings.Join(key, " ")); name != "" {
 		text = name + ": " + text
 	}
@@ -358,60 +375,119 @@ func (r *usageRow) text() string {
 // RecapInput are the arguments of recap.
 type RecapInput struct {
 	Where `reach:"calls"`
-	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"lines a page, default 40"`
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"facts a page, default 20"`
 	Paging
 }
 
 const (
-	recapLines    = 40 // of at most longestRecap bytes: 2,000 tokens
-	longestRecap  = 150
+	recapLines    = 20
+	longestRecap  = 110 // bytes of a fact
 	recapSessions = 8
+	factsOfKind   = 5 // that a session has at most; the others are counted
 )
 
 type recapAnswer struct {
-	Lines []recapLine `json:"lines"`
-	Total int         `json:"total" jsonschema:"sessions"`
-	footer
+	about
+	Sessions []recapRow `json:"sessions"`
+	Total    int        `json:"total" jsonschema:"sessions"`
 }
 
-// recapLine is a session or a fact of it.
-type recapLine struct {
+// recapRow is a session with facts.
+type recapRow struct {
+	sessionRow
+	Turns int         `json:"turns,omitempty"`
+	Cost  string      `json:"cost,omitempty"`
+	Facts []recapFact `json:"facts,omitempty"`
+}
+
+// recapFact is a fact of a session, or of a subagent of it, which is then named.
+type recapFact struct {
 	place
-	What string `json:"what" jsonschema:"session, or a fact of the one before"`
+	What string `json:"what"`
 	Text string `json:"text"`
+
+	of    *recapRow
+	first bool // of its session
 }
 
-func (l *recapLine) text() string { return fmt.Sprintf("%s %s: %s", l.place, l.What, l.Text) }
+// text returns a fact, below its session if it is the first one of it.
+func (f *recapFact) text() string {
+	fact := human.When(f.What != "", "   "+human.Joined(" ", strings.TrimPrefix(f.place.String(), ":"), f.What+":", f.Text))
+	if !f.first {
+		return fact
+	}
+	return "\n" + human.Joined("\n", human.Joined(" · ", f.of.sessionRow.text(), human.Some(f.of.Turns, "turn", "turns"), f.of.Cost), fact)
+}
+
+// recapOrder is the order of facts: first what is open, and how a session ended.
+var recapOrder = []recap.What{recap.Open, recap.Aborted, recap.Closing, recap.Failed, recap.Commit, recap.Pull, recap.Changed}
 
 // recap tells of the latest sessions, the latest first, so that a page that ends early has these.
-func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapLine], error) {
+func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapFact], error) {
 	res, err := remote.Recap.Ask(ctx, q, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[recapLine]{footer: q.footer(&res.Index, res.Warnings), line: (*recapLine).text}
-	for i := len(res.Sessions) - 1; i >= 0; i-- {
-		x := &res.Sessions[i]
-		facts := []string{minute(x.Modified), human.Plural(x.Prompts, "turn", "turns"), x.CWD}
-		if x.Cost > 0 {
-			facts = append(facts, fmt.Sprintf("$%.2f", x.Cost))
+	p := &rowPage[recapFact]{about: q.about(&res.Index, res.Warnings), line: (*recapFact).text}
+	for _, x := range slices.Backward(res.Sessions) {
+		row := &recapRow{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &search.SessionHit{SessionFacts: x.SessionFacts}), Turns: x.Prompts, Cost: human.When(x.Cost > 0, human.Cents.Text(x.Cost))}
+		row.Messages = 0 // its turns say it
+		facts := q.facts(&x)
+		for i := range facts {
+			facts[i].of, facts[i].first = row, i == 0
 		}
-		p.rows = append(p.rows, recapLine{q.place(x.SessionID, x.SessionPath, ""), "session", beginning(x.Title, longestRecap/2) + " · " + strings.Join(facts, " · ")})
-		for k := range x.Facts {
-			f := &x.Facts[k]
-			id, path := x.SessionID, x.SessionPath
-			if f.SessionPath != "" {
-				id, path = f.SessionID, f.SessionPath
-			}
-			text := printer.FactText(f, x.CWD, func(p *recap.Pass) string { return sessions.EntryName(p.Entry(), p.Offset) })
-			p.rows = append(p.rows, recapLine{q.place(id, path, sessions.EntryName(f.Entry(), f.Offset)), string(f.What), beginning(text, longestRecap)})
-		}
+		p.rows = append(p.rows, facts...)
 	}
 	p.rows = p.rows[min(q.at.At, len(p.rows)):]
+	if len(p.rows) > 0 {
+		p.rows[0].first = true
+	}
 	latest := human.When(len(res.Sessions) < res.Total, fmt.Sprintf("; the latest %d", len(res.Sessions)))
 	p.head = human.Plural(res.Total, "session", "sessions") + latest + "."
-	p.answer = func(rows []recapLine, f footer) any { return recapAnswer{rows, res.Total, f} }
+	p.answer = func(facts []recapFact, f about) any {
+		a := recapAnswer{f, []recapRow{}, res.Total}
+		for _, fact := range facts {
+			if fact.first {
+				a.Sessions = append(a.Sessions, *fact.of)
+			}
+			if last := &a.Sessions[len(a.Sessions)-1]; fact.What != "" {
+				last.Facts = append(last.Facts, fact)
+			}
+		}
+		return a
+	}
 	return p, nil
+}
+
+// facts returns the facts of a session in recapOrder, a few of each kind; one that says nothing if it
+// has none.
+func (q *question) facts(x *recap.Session) (list []recapFact) {
+	for _, what := range recapOrder {
+		facts := slices.DeleteFunc(slices.Clone(x.Facts), func(f recap.Fact) bool { return f.What != what })
+		rank := func(f *recap.Fact) int { // what never passed, and what changed most, comes first
+			if f.Passed != nil {
+				return 1
+			}
+			return -f.Edits - f.Writes - f.Deletes
+		}
+		slices.SortStableFunc(facts, func(a, b recap.Fact) int { return rank(&a) - rank(&b) })
+		for i := range facts[:min(factsOfKind, len(facts))] {
+			f := &facts[i]
+			at := place{Entry: sessions.EntryName(f.Entry(), f.Offset)}
+			if f.SessionPath != "" {
+				at.Session = q.Named(f.SessionID, f.SessionPath)
+			}
+			text := printer.FactText(f, x.CWD, func(p *recap.Pass) string { return sessions.EntryName(p.Entry(), p.Offset) })
+			list = append(list, recapFact{place: at, What: string(what), Text: beginning(text, longestRecap)})
+		}
+		if n := len(facts) - factsOfKind; n > 0 {
+			list = append(list, recapFact{What: string(what), Text: fmt.Sprintf("%d more", n)})
+		}
+	}
+	if list == nil {
+		list = []recapFact{{}}
+	}
+	return list
 }
 
 // BlameInput are the arguments of blame.
@@ -425,10 +501,10 @@ type BlameInput struct {
 const blameBlocks = 20
 
 type blameAnswer struct {
+	about
 	Blocks  []blameRow `json:"blocks"`
 	Lines   int        `json:"lines" jsonschema:"asked for"`
 	Written int        `json:"written" jsonschema:"by sessions"`
-	footer
 }
 
 // blameRow is adjacent lines of one call.
@@ -458,7 +534,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 		return nil, err
 	}
 	blocks := slices.DeleteFunc(res.Blocks, func(b blame.Block) bool { return b.Blank() })
-	p := &rowPage[blameRow]{footer: q.footer(&res.Index, res.Warnings), line: (*blameRow).text}
+	p := &rowPage[blameRow]{about: q.about(&res.Index, res.Warnings), line: (*blameRow).text}
 	p.rows = rowsFrom(q, blocks, func(b *blame.Block) blameRow {
 		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match, Why: b.Why}
 		if b.Origin != nil {
@@ -468,7 +544,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 		return row
 	})
 	p.head = fmt.Sprintf("%d of %s written by sessions.", res.Written, human.Plural(res.Total, "line", "lines"))
-	p.answer = func(rows []blameRow, f footer) any { return blameAnswer{rows, res.Total, res.Written, f} }
+	p.answer = func(rows []blameRow, f about) any { return blameAnswer{f, rows, res.Total, res.Written} }
 	return p, nil
 }
 
@@ -480,9 +556,9 @@ type GrepInput struct {
 	Multiline bool  `json:"multiline,omitempty" jsonschema:"matches may span lines"`
 	Filters
 	Case     string `json:"case,omitempty" jsonschema:"default smart"`
-	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"lines of a session"`
+	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"lines of a session" rare:"yes"`
 	Context  int    `json:"context,omitempty" range:"0,10" jsonschema:"lines around each match, default 0"`
-	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines a page, default 50"`
+	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines a page, default 30"`
 	Paging
 }
 
@@ -491,25 +567,25 @@ var caseNames = []string{"smart", "sensitive", "ignore"}
 var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": literal.SmartCase, "sensitive": literal.CaseSensitive, "ignore": literal.IgnoreCase}
 
 const (
-	defaultLines = 50
+	defaultLines = 30
 	// countedLines is up to how many matching lines are counted if the page ends sooner.
 	// Counting is what takes the time for a common word.
 	countedLines = 100
 	// matchesAhead is few: the call ends once enough lines are counted, and the matches that
 	// were found ahead are dropped.
 	matchesAhead = 16
-	longestLine  = 400 // bytes that are kept of a line, around its first match
+	longestLine  = 240 // bytes that are kept of a line, around its first match
 	// maxStates keeps a call in time: each byte of a text may take all states.
 	maxStates = 10_000
 )
 
 // A grepAnswer groups the matching lines by entry.
 type grepAnswer struct {
+	about
 	Entries []grepEntry `json:"entries"`
 	Lines   int         `json:"total" jsonschema:"matching lines"`
 	Inexact bool        `json:"inexact,omitempty" jsonschema:"the total may be larger"`
-	Files   int         `json:"files" jsonschema:"session files with a match"`
-	footer
+	Files   int         `json:"files,omitempty" jsonschema:"session files with a match"`
 }
 
 // grepEntry is a part of an entry with lines.
@@ -542,7 +618,7 @@ var errCounted = errors.New("counted enough")
 func (in *GrepInput) request() grep.Request {
 	return grep.Request{
 		Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
-		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead,
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead, Order: grep.OrderNewest,
 	}
 }
 
@@ -554,7 +630,7 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 	if sum == nil {
 		sum = &remote.Grepped{}
 	}
-	f := q.footer(&sum.Index, nil)
+	f := q.about(&sum.Index, nil)
 	f.leaveOut(sum.Searches)
 	// Files that are not indexed yet have been read too.
 	f.Warnings = append(append([]string{}, q.Warnings...), sum.Warnings...)
@@ -582,9 +658,9 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 		lines, files = "No line matches", sum.Index.Files
 	}
 	return &rowPage[grepRow]{
-		rows: found.rows, footer: f, head: lines + " in " + human.Plural(files, "session file", "session files") + ".", line: (*grepRow).text,
-		answer: func(rows []grepRow, f footer) any {
-			return grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f}
+		rows: found.rows, about: f, head: lines + " in " + human.Plural(files, "session file", "session files") + ".", line: (*grepRow).text,
+		answer: func(rows []grepRow, f about) any {
+			return grepAnswer{f, grepEntries(rows), found.lines, err != nil, found.files}
 		},
 	}, nil
 }

@@ -45,11 +45,11 @@ type ReadInput struct {
 const briefBytes = 10_000
 
 type readAnswer struct {
+	about
 	Session readSession `json:"session"`
-	Before  int         `json:"entriesBefore" jsonschema:"entries of the branch before these"`
+	Before  int         `json:"entriesBefore,omitempty" jsonschema:"entries of the branch before these"`
 	Entries []entryRow  `json:"entries"`
-	After   int         `json:"entriesAfter" jsonschema:"entries of the branch after these"`
-	footer
+	After   int         `json:"entriesAfter,omitempty" jsonschema:"entries of the branch after these"`
 }
 
 // readSession describes the session of a conversation.
@@ -244,7 +244,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if first < len(branch) {
 		list = path[slices.Index(path, branch[first]):]
 	}
-	answer := readAnswer{Session: c.about, Before: first, footer: footer{Warnings: x.warnings(), Complete: x.State.Complete}}
+	answer := readAnswer{Session: c.about, Before: first, about: about{Warnings: x.warnings(), Complete: x.State.Complete}}
 	w := &entryWriter{c: c, all: in.All, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
 	if paging.Cursor == "" && c.entry >= 0 {
 		list, err = w.choose(ctx, path, c.Reading(path, c.entry, around), w.room(&answer))
@@ -627,7 +627,7 @@ func shorten(s string, most int) (short string, cut int) {
 func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
 	missing := a.Session.Missing
-	b.WriteString(a.Session.text() + "\n")
+	b.WriteString(human.Joined("\n", a.warning(), a.Session.text()) + "\n")
 	b.WriteString(human.When(missing != "", "Begins in "+missing+", which is not indexed or deleted.\n"))
 	b.WriteString(human.When(a.Before > 0, human.Plural(a.Before, "entry", "entries")+" before.\n"))
 	for i := range a.Entries {
@@ -637,7 +637,7 @@ func (w *entryWriter) text(a *readAnswer) string {
 	if !w.full && !w.transcript {
 		fmt.Fprintf(&b, "\nLonger texts: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
 	}
-	a.footer.write(&b)
+	a.end(&b)
 	return b.String()
 }
 

@@ -91,9 +91,9 @@ func TestSchemas(t *testing.T) {
 	if want := []string{"blame", "find_fix", "grep", "list_sessions", "read_session", "recap", "search", "status", "tool_calls", "usage"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
-	// Models read the list of tools before every answer: at most 3,000 tokens of o200k,
-	// which has 4.25 bytes a token here. Programs read the schemas of answers.
-	if input > 3_000*425/100 || output > 16_000 {
+	// Models read the list of tools before every answer: at most 2,500 tokens of four bytes. Programs
+	// read the schemas of answers.
+	if input > 2_500*4 || output > 16_000 {
 		t.Errorf("the list of tools takes %d bytes, and %d for the answers", input, output)
 	}
 	prompts, err := client.ListPrompts(t.Context(), nil)
@@ -271,5 +271,18 @@ func TestEveryFilterIsAnArgument(t *testing.T) {
 		if taken := inputSchema[UsageInput]().Properties[row.Name] != nil; taken != (row.Reach <= filter.OfCalls) {
 			t.Errorf("usage takes %s: %t", row.Name, taken)
 		}
+	}
+}
+
+// Warnings are the first thing in every answer, because a reader may read no further.
+func TestWarningsComeFirst(t *testing.T) {
+	w := about{Warnings: []string{"x"}, NextCursor: "y"}
+	for _, a := range []any{searchAnswer{about: w}, grepAnswer{about: w}, fixAnswer{about: w}, sessionsAnswer{about: w}, readAnswer{about: w}, callsAnswer{about: w}, usageAnswer{about: w}, recapAnswer{about: w}, blameAnswer{about: w}} {
+		if text := string(marshal(t, a)); !strings.HasPrefix(text, `{"warnings":["x"],"complete":false,`) {
+			t.Errorf("%T begins with %.60s", a, text)
+		}
+	}
+	if text := (&w).warning(); !strings.HasPrefix(text, "Warning: x\nNot complete: ") {
+		t.Errorf("%q", text)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
@@ -19,7 +17,6 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
-	"pigrep/query/fix"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -33,29 +30,35 @@ type SearchInput struct {
 	AllWords   bool   `json:"allWords,omitempty" jsonschema:"only hits with every word"`
 	Any        bool   `json:"any,omitempty" jsonschema:"looser hits"`
 	Flat       bool   `json:"flat,omitempty" jsonschema:"by rank, not by session"`
-	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions a page, default 10; flat: hits, 20"`
-	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of a session, default 2"`
+	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions a page, default 3; flat: hits, 10"`
+	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of a session, default 1, of the first 3"`
 	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries around each hit, default 0"`
 	Paging
 }
 
-// defaultPerSession is fewer than people get: an agent pays for each hit, and asks again.
-const defaultPerSession = 2
+// The defaults are fewer than people get: an agent pays for each hit, and asks again.
+const (
+	defaultSessions = 3
+	defaultFlat     = 10
+	hitsOfFirst     = 3   // of the first session; of the others, the best one
+	longestFragment = 140 // bytes, about
+)
 
-const longestFragment = 140 // bytes, about
+// spare is how many sessions, or hits with flat, are ranked beyond a page, since those that lack the
+// weightiest word are only counted.
+const spare = 8
 
 // searchAnswer is the answer of search: sessions with their hits, or hits by rank.
 type searchAnswer struct {
+	about
 	Sessions   []sessionHits `json:"sessions,omitzero"`
 	Hits       []hitRow      `json:"hits,omitzero" jsonschema:"with flat"`
 	Total      int           `json:"total" jsonschema:"hits with every word"`
-	TotalAny   int           `json:"totalAny" jsonschema:"all hits"`
 	Looser     int           `json:"looser,omitempty" jsonschema:"hits that lack a word"`
-	Folded     int           `json:"folded,omitempty" jsonschema:"looser hits left out; any true lists them"`
+	Folded     int           `json:"folded,omitempty" jsonschema:"of them, those that any true lists"`
 	Inexact    bool          `json:"inexact,omitempty" jsonschema:"the totals may be larger"`
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
-	footer
 }
 
 // sessionHits is a session with its hits, which do not repeat its name.
@@ -67,7 +70,7 @@ type sessionHits struct {
 type hitRow struct {
 	place
 	Agent     string       `json:"agent,omitempty"`
-	Kind      session.Kind `json:"kind"`
+	Kind      session.Kind `json:"kind,omitempty"`
 	Tool      string       `json:"tool,omitempty"`
 	Time      string       `json:"time,omitempty" jsonschema:"below a session, if on another day than modified"`
 	Error     bool         `json:"error,omitempty"`
@@ -85,13 +88,13 @@ type hitRow struct {
 // addTools adds the tools, in the order that agents see.
 func (s *server) addTools() {
 	addList[searchAnswer](s, "search", func(in *SearchInput) listing {
-		limit := cmp.Or(in.Limit, search.DefaultLimit)
+		limit := cmp.Or(in.Limit, defaultSessions)
 		if in.Flat {
-			limit = cmp.Or(in.Limit, search.DefaultFlatLimit)
+			limit = cmp.Or(in.Limit, defaultFlat)
 		}
 		return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
 			if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
-				of.Wanted = max(at.Window, limit) + 1
+				of.Wanted = max(at.Window, limit) + spare
 			}
 		}}
 	}, s.search)
@@ -102,14 +105,14 @@ func (s *server) addTools() {
 		}}
 	}, s.grep)
 	addList[fixAnswer](s, "find_fix", func(in *FixInput) listing {
-		return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fix.DefaultLimit), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+		return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fixSessions), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
 			of.Text, of.Whole = "", true
 		}}
 	}, s.fix)
 	addList[sessionsAnswer](s, "list_sessions", func(in *SessionsInput) listing {
-		return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, sessions.DefaultSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+		return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, listedSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
 			if of.Brief = of.Text == ""; !of.Brief {
-				of.Wanted = at.At + cmp.Or(in.Limit, sessions.DefaultSessions) + 1
+				of.Wanted = at.At + cmp.Or(in.Limit, listedSessions) + 1
 			}
 		}}
 	}, s.sessions)
@@ -128,7 +131,7 @@ func (s *server) addTools() {
 	addList[blameAnswer](s, "blame", func(in *BlameInput) listing {
 		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, needs: ofFacts}
 	}, s.blame)
-	add(s, "status", &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
+	add(s, "status", open(schemaOf[statusAnswer]()), s.status)
 }
 
 // ofFacts are the needs of a question about calls and tokens. Texts of calls are in their sessions.
@@ -137,40 +140,38 @@ func ofFacts(of *remote.Question, _ *cursor) { of.Text, of.Facts, of.Whole = "",
 func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {
 	order, _ := rank.ParseSort(in.Sort) // it is one of the names: see enums
 	req, window := q.request, max(q.at.Window, q.limit)
-	// One more than the page has, to know whether there is more.
-	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
+	req.Limit, req.PerSession, req.Flat, req.Sort = window+spare, cmp.Or(in.PerSession, hitsOfFirst), in.Flat, order
 	req.UntilDeadline, req.PhraseBytes, req.Answers = true, search.FastPhraseBytes, true
 	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
 	res, err := remote.Search.Ask(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}
-	hits, more, owner := res.Hits, false, res.Owners()
-	if in.Flat {
-		more = len(hits) > window
-		hits = hits[:min(len(hits), window)]
-	} else if more = len(res.Sessions) > window; more {
-		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return owner(&h) == &res.Sessions[window] })]
-	}
+	owner := res.Owners()
+	hits, folded, more := in.chosen(res, owner, window)
 	answer := searchAnswer{
-		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Total: res.Total, Looser: res.Looser(), Folded: folded, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, q.leftOut != nil && len(in.Given[filter.Exclude]) == 0),
 	}
 	if res.Late {
 		res.Warnings = append(res.Warnings, s.late())
 	}
-	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), head: answer.head(res), line: (*hitRow).text}
-	p.footer.leaveOut(res.Searches)
-	p.footer.Complete = p.footer.Complete && !res.Late
+	p := &rowPage[hitRow]{more: more, about: q.about(&res.Index, res.Warnings), head: answer.head(res), line: (*hitRow).text}
+	p.about.leaveOut(res.Searches)
+	p.about.Complete = p.about.Complete && !res.Late
 	var known *search.SessionHit // of the hit before
 	var session sessionRow       // the same
 	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow {
 		row := q.hit(h)
+		if len(q.request.Kinds) == 1 {
+			row.Kind = "" // which the reader knows
+		}
 		if in.Flat {
 			return row
 		}
 		if of := owner(h); of != known {
 			known, session = of, q.row(row.Session, of)
+			session.Messages = 0 // its hits say more
 			if !s.Reveal {
 				redact.Strings(&session)
 			}
@@ -188,9 +189,9 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 			c.Window += q.limit
 		}
 	}
-	p.answer = func(hits []hitRow, f footer) any {
+	p.answer = func(hits []hitRow, f about) any {
 		a := answer
-		a.footer = f
+		a.about = f
 		if in.Flat {
 			a.Hits = hits
 		} else {
@@ -199,6 +200,36 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		return a
 	}
 	return p, nil
+}
+
+// chosen returns the hits of the first sessions, or with flat the first hits, how many looser hits are
+// only counted, and whether there are more of the others. After the first hit with every word, those that
+// lack the weightiest word are only counted.
+func (in *SearchInput) chosen(res *search.Response, owner func(*search.Hit) *search.SessionHit, window int) (hits []search.Hit, folded int, more bool) {
+	var last *search.SessionHit
+	whole, taken, ofLast := false, 0, 0
+	listed := 0 // looser hits of what is taken
+	for i := range res.Hits {
+		h := &res.Hits[i]
+		if whole = whole || !h.Loose; whole && h.Loose && h.MissingRarest && !in.Any {
+			continue
+		}
+		of := owner(h)
+		if in.Flat || of != last {
+			if taken == window {
+				return hits, res.Folded, true
+			}
+			if taken, last, ofLast = taken+1, of, 0; of != nil {
+				listed += of.Looser
+			} else if h.Loose {
+				listed++
+			}
+		}
+		if ofLast++; ofLast == 1 || taken == 1 || in.PerSession > 0 {
+			hits = append(hits, *h)
+		}
+	}
+	return hits, max(0, res.Looser()-listed), false
 }
 
 func (x *Index) hit(h *search.Hit) hitRow {
@@ -301,12 +332,12 @@ func dropping(name string) string {
 // head says how many hits there are, and what would give more.
 func (a *searchAnswer) head(res *search.Response) string {
 	found := search.Found(res.Counts()) + human.When(a.Total == 0, ", none with every word")
-	if a.TotalAny == 0 { // without files, nothing in an archive could have a hit
+	if a.Total+a.Looser == 0 { // without files, nothing in an archive could have a hit
 		found = "No hits" + human.When(res.Index.Files > 0, " in "+human.Plural(res.Index.Files, "session file", "session files"))
 	}
 	apart := search.Apart(res.Counts())
 	if a.Folded > 0 {
-		apart += " not listed (any true lists them)."
+		apart = human.When(a.Folded < a.Looser, human.Number(a.Folded)+" of ") + apart + " not listed (any true lists them)."
 	} else if apart != "" {
 		apart = "And " + apart + "."
 	}
@@ -319,8 +350,7 @@ func (h *hitRow) text() string {
 	if h.session != nil {
 		b.WriteString("\n" + h.session.text() + "\n")
 	}
-	at := h.place.String() + " " + string(h.Kind)
-	b.WriteString(human.Joined(" ", at, h.Agent, h.Tool, h.Time, human.When(h.Error, "error"), human.When(h.Abandoned, "abandoned"), human.When(h.Missing != "", "missing: "+h.Missing), h.Note))
+	b.WriteString(human.Joined(" ", h.place.String(), string(h.Kind), h.Agent, h.Tool, h.Time, human.When(h.Error, "error"), human.When(h.Abandoned, "abandoned"), human.When(h.Missing != "", "missing: "+h.Missing), h.Note))
 	for _, line := range h.Before {
 		b.WriteString("\n   before: " + line)
 	}

@@ -34,6 +34,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/query/blame"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
@@ -145,7 +146,7 @@ type server struct {
 }
 
 const instructions = `pigrep searches past sessions of coding agents on this machine: prompts, replies, tool calls and their results.
-Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "complete": false means that some text was not searched. Everything is read-only.`
+Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise limit, perSession or maxBytes (default 24000). Several values of a filter are one string with commas; model, agent, role, branch and exclude are filters too. "complete": false means that some text was not searched. Your own session and calls of pigrep are left out (includeCurrent, includeSearches). Everything is read-only.`
 
 // New returns a server with all tools, resources and prompts.
 func New(c Config) *mcp.Server {
@@ -299,6 +300,23 @@ func encodedLen(v any) int {
 // StatusInput is the arguments of status: none.
 type StatusInput struct{}
 
+type statusAnswer struct {
+	Damage   string    `json:"damage,omitempty" jsonschema:"why the index cannot be read"`
+	Sessions int       `json:"sessions"`
+	Entries  int       `json:"entries,omitempty"`
+	Newest   string    `json:"newest,omitempty" jsonschema:"time of the newest entry"`
+	Roots    []rootRow `json:"roots,omitempty"`
+	Pending  int       `json:"notIndexed,omitempty" jsonschema:"session files"`
+	Skipped  int       `json:"skippedLines,omitempty"`
+	Outside  []string  `json:"notFollowed,omitempty" jsonschema:"links that lead out of the session directories"`
+}
+
+// rootRow is a directory with session files.
+type rootRow struct {
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+}
+
 func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, error) {
 	f, err := s.Status()
 	if err != nil {
@@ -321,7 +339,9 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 		lines = append(lines, path+" is not followed: the link leads out of the session directories.")
 	}
 	lines = append(lines, human.When(f.State.SkippedLines > 0, human.Plural(f.State.SkippedLines, "line is", "lines are")+" left out as malformed."))
-	return resultOf(printer.StatusJSON(f), human.Joined("\n", lines...))
+	a := statusAnswer{Damage: f.Damage, Sessions: f.Sessions, Entries: f.Entries, Newest: minute(f.Newest), Pending: f.State.PendingFiles, Skipped: f.State.SkippedLines, Outside: f.Outside}
+	a.Roots = lists.Map(f.Roots, func(r printer.Root) rootRow { return rootRow{r.Path, r.Files} })
+	return resultOf(a, human.Joined("\n", lines...))
 }
 
 // The URIs of resources. SESSION and ENTRY are the same as in read_session.

@@ -14,7 +14,7 @@ func TestLooserWaysAreSaid(t *testing.T) {
 		"8 only as the name of an argument not listed (any true lists them).": {Total: 1, TotalIn: 1, TotalAny: 9, Named: 8, Folded: 8, TotalIsExact: true},
 		"And 8 looser ones.": {Total: 1, TotalIn: 1, TotalAny: 9, TotalIsExact: true},
 	} {
-		a := &searchAnswer{Total: res.Total, TotalAny: res.TotalAny, Folded: res.Folded}
+		a := &searchAnswer{Total: res.Total, Looser: res.Looser(), Folded: res.Folded}
 		if got := a.head(&res); !strings.HasPrefix(got, "1 hit in 1 session.\n"+want) {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -107,16 +107,6 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// StatusJSON returns the JSON answer as a value, to embed it.
-func StatusJSON(s *Status) any {
-	answer := *s
-	answer.Roots, answer.Changes = List(s.Roots), List(s.Changes)
-	return struct {
-		head
-		Status
-	}{head{SchemaVersion: SchemaVersion, Command: "status"}, answer}
-}
-
 func (s *Status) JSON(j *JSON) {
 	answer := *s
 	answer.Roots, answer.Changes, answer.Skipped = linesOf(j, "root", s.Roots), List(s.Changes), linesOf(j, "skipped", s.Skipped)
