@@ -61,7 +61,7 @@ func (s *Set) Ask(ctx context.Context, client *mcp.ClientSession, questions []Qu
 		for _, x := range answer.Sessions {
 			for _, h := range x.Hits {
 				answered, _, _ := strings.Cut(h.Answered, " ")
-				t.Listed = t.Listed || best[s.named(x.Session, h.Entry)] || best[s.named(x.Session, answered)]
+				t.Listed = t.Listed || s.namesOneOf(best, x.Session, h.Entry) || s.namesOneOf(best, x.Session, answered)
 			}
 		}
 		told = append(told, t)
@@ -69,14 +69,15 @@ func (s *Set) Ask(ctx context.Context, client *mcp.ClientSession, questions []Qu
 	return told, nil
 }
 
-// named returns the entry that an answer names: by its id, the beginning of it, or its offset.
-func (s *Set) named(of, entry string) Entry {
+// namesOneOf reports whether an answer names one of these entries: by its id, the beginning of it, or its offset.
+func (s *Set) namesOneOf(best map[Entry]bool, of, entry string) bool {
 	for name, e := range s.names {
-		if entry != "" && strings.HasPrefix(name.entry, entry) && (near.IsID(name.id, of) || name.path == of || strings.HasPrefix(filepath.Base(name.path), of)) {
-			return e
+		same := name.entry == entry || entry != "" && entry[0] != '@' && strings.HasPrefix(name.entry, entry)
+		if best[e] && same && (near.IsID(name.id, of) || name.path == of || strings.HasPrefix(filepath.Base(name.path), of)) {
+			return true
 		}
 	}
-	return Entry{}
+	return false
 }
 
 // Median returns the median of the tokens, and how many of the questions have their answer listed.

@@ -213,7 +213,7 @@ type Lacks struct {
 	Similar       []string `json:"similar,omitempty"`       // words of Missing that it has in a similar spelling
 	Named         []string `json:"named,omitempty"`         // words of Missing that it has only as names of arguments
 	MissingCommon []string `json:"missingCommon,omitempty"` // words of Missing that say little, such as "how"
-	MissingRarest bool     `json:"missingRarest,omitempty"` // the word that weighs most is in Missing, but not in Parts
+	MissingRarest bool     `json:"missingRarest,omitempty"` // the word that weighs most is in Missing, and neither in Parts nor in Elsewhere
 }
 
 // Told returns the words of Missing and Elsewhere that a reader wants to know of: those

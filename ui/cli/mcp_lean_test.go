@@ -37,7 +37,7 @@ func TestQuestionsCostLittle(t *testing.T) {
 	work := t.TempDir()
 	made, err := ranking.OpenMade(work, testkit.Root())
 	testkit.Check(t, err)
-	ask(made, filepath.Join(work, "sessions"), 25)
+	ask(made, filepath.Join(work, "sessions"), 27)
 	real, err := ranking.OpenReal(t.TempDir(), testkit.Root(), testkit.Fixtures())
 	if !errors.Is(err, ranking.ErrMissing) { // real sessions are not part of the repository
 		testkit.Check(t, err)

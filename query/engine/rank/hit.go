@@ -54,9 +54,10 @@ func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 // argument; Tier says which.
 func (h *Hit) HasLoosely(e *words.Expr) bool { return e.Matches(h.loosely) }
 
-// LacksRarest reports whether the hit lacks the weightiest of several words, and all parts of it.
+// LacksRarest reports whether neither the hit nor another document of its session has the weightiest of
+// several words, or all parts of it.
 func (r *Result) LacksRarest(h *Hit) bool {
-	return r.s.plan.RarestMask != 0 && h.mask&r.s.plan.RarestMask == 0
+	return r.s.plan.RarestMask != 0 && (h.mask|h.ofFile)&r.s.plan.RarestMask == 0
 }
 
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
