@@ -567,7 +567,7 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 // page returns the conversation as HTML. It has all branches unless one was chosen.
 func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
-		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.All || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
+		Session: facts, Conversation: t.Conversation, Pass: pass, AllSteps: o.All, MarkBranches: o.All || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
 		FullPaths: o.FullPaths, Home: a.Home, Zone: a.Now().Location(),
 	}
 	if o.All || o.Leaf != "" || o.Filters.Value(filter.Branch) != "" {

@@ -267,6 +267,8 @@ type writer struct {
 	file     entry.FileLine
 	before   time.Time // of the entry before, for how long a call took
 	behind   []*entryView
+	folded   session.Steps // before the entry
+	steps    []*entryView  // what these are, on a page of a site
 
 	lastDay, lastModel string
 	highlighted        int // bytes of code so far
@@ -303,6 +305,10 @@ func (x *writer) step(k int, e *entry.Entry) {
 	if x.page.Pass != nil && !x.page.Pass(e) {
 		return
 	}
+	if i := s.Entry; x.page.isFolded(i) {
+		x.fold(i, e)
+		return
+	}
 	if name := x.file.Next(e); name != "" {
 		x.flush()
 		x.write("file", Line(name))
@@ -321,6 +327,9 @@ func (x *writer) step(k int, e *entry.Entry) {
 	}
 	x.flush()
 	x.enterBranches(e)
+	if e.Says() {
+		x.writeSteps()
+	}
 	if e.Role == session.RoleToolResult {
 		x.write("entry", x.newResult(e))
 		return
@@ -331,6 +340,29 @@ func (x *writer) step(k int, e *entry.Entry) {
 		return
 	}
 	x.write("entry", v)
+}
+
+// fold counts a step, and keeps what it is.
+func (x *writer) fold(i int, e *entry.Entry) {
+	step := x.page.Conversation.Record.Nodes[i].Step
+	if x.folded.Add(step); x.page.Site == nil || step == session.StepEmpty {
+		return
+	}
+	day := x.lastDay
+	v, _ := x.newEntry(e)
+	v.Day, x.lastDay = "", day
+	x.steps = append(x.steps, v)
+}
+
+// writeSteps writes the steps that have been counted as one line. On a page of a site, it unfolds.
+func (x *writer) writeSteps() {
+	if text := x.folded.String(); text != "" {
+		x.write("steps", struct {
+			Text    string
+			Entries []*entryView
+		}{text, x.steps})
+	}
+	x.folded, x.steps = session.Steps{}, nil
 }
 
 // continues reports whether an entry is a further piece of the message that is held back.
@@ -376,6 +408,10 @@ func (x *writer) flush() {
 // leave ends all but the outermost n branches.
 func (x *writer) leave(n int) {
 	x.flush()
+	if last := len(x.branches) - 1; last >= 0 && !x.branches[last].written { // it has nothing else
+		x.folded, x.steps = session.Steps{}, nil
+	}
+	x.writeSteps()
 	for len(x.branches) > n {
 		last := len(x.branches) - 1
 		if x.branches[last].written && last < maxFolds {
@@ -433,14 +469,16 @@ func (x *writer) enclose(k int) {
 	}
 }
 
-// size returns the number of entries of a branch that starts at a step.
+// size returns the number of entries of conversation of a branch that starts at a step.
 func (x *writer) size(k int) int {
-	n := 1
-	for _, s := range x.page.Steps[k+1:] {
-		if s.Depth < x.page.Steps[k].Depth || s.Starts && s.Depth == x.page.Steps[k].Depth {
+	n := 0
+	for at, s := range x.page.Steps[k:] {
+		if s.Depth < x.page.Steps[k].Depth || at > 0 && s.Starts && s.Depth == x.page.Steps[k].Depth {
 			break
 		}
-		n++
+		if !x.page.Conversation.IsStep(s.Entry) {
+			n++
+		}
 	}
 	return n
 }

@@ -40,6 +40,7 @@ type Page struct {
 	Conversation *entry.Conversation
 	Steps        []entry.Step            // the entries to show, in order; side branches are folded
 	Pass         func(*entry.Entry) bool // entries that fail are left out; nil passes all
+	AllSteps     bool                    // steps of the machine are entries like others; otherwise, those in a row are one line
 	MarkBranches bool                    // mark entries of abandoned branches, since they are not folded
 	Images       bool                    // embed images; otherwise they are named
 	FullPaths    bool                    // name directories and files with their whole path
@@ -146,14 +147,42 @@ func (b *Body) Entries(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e, err := p.Conversation.Read(p.Steps[k].Entry)
-		if err != nil {
-			return err
+		var e *entry.Entry
+		if i := p.Steps[k].Entry; p.Site != nil || p.Pass != nil || !p.isFolded(i) {
+			var err error
+			if e, err = p.Conversation.Read(i); err != nil {
+				return err
+			}
 		}
 		x.step(k, e)
 	}
 	x.leave(0)
 	return x.err
+}
+
+// isFolded reports whether an entry is a step that is one line together with others.
+func (p *Page) isFolded(i int) bool {
+	rec := p.Conversation.Record
+	return !p.AllSteps && p.Conversation.IsStep(i) && rec.Labels[rec.Nodes[i].ID] == "" && (p.Site == nil || !p.Site.Hits[i])
+}
+
+// Parts returns where the parts of a page begin that have so many entries of conversation each.
+func (p *Page) Parts(length int) (starts []int) {
+	talk := 0
+	for k, s := range p.Steps {
+		if p.Conversation.IsStep(s.Entry) {
+			continue
+		}
+		if talk%length == 0 {
+			starts = append(starts, k)
+		}
+		talk++
+	}
+	if len(starts) == 0 {
+		return []int{0}
+	}
+	starts[0] = 0
+	return starts
 }
 
 // address returns the address of step k: on this page, or on another one.
@@ -353,7 +382,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 		}
 		s := p.Steps[k]
 		node := &p.Conversation.Record.Nodes[s.Entry]
-		isPrompt := node.Role == session.RoleUser
+		isPrompt := isPromptNode(node)
 		branch, isSubject := begins[k]
 		if partial && !isSubject && (k < p.Site.From-nearby || k >= p.Site.To+nearby) {
 			if isPrompt && s.Depth == 0 {
@@ -413,11 +442,15 @@ func (p *Page) landmarks() (steps []int, begins map[int]int) {
 			begins[p.subject(k)] = k
 		}
 		node := &p.Conversation.Record.Nodes[s.Entry]
-		if _, isSubject := begins[k]; isSubject || node.Role == session.RoleUser || isSummaryNode(node) || p.Conversation.Record.Labels[node.ID] != "" {
+		if _, isSubject := begins[k]; isSubject || isPromptNode(node) || isSummaryNode(node) || p.Conversation.Record.Labels[node.ID] != "" {
 			steps = append(steps, k)
 		}
 	}
 	return steps, begins
+}
+
+func isPromptNode(n *session.Node) bool {
+	return n.Role == session.RoleUser && n.Step == session.Talk
 }
 
 func isSummaryNode(n *session.Node) bool {
@@ -431,7 +464,7 @@ func (p *Page) subject(start int) int {
 		if s := p.Steps[k]; s.Depth != p.Steps[start].Depth || s.Starts && k > start {
 			break
 		}
-		if p.Conversation.Record.Nodes[p.Steps[k].Entry].Role == session.RoleUser {
+		if isPromptNode(&p.Conversation.Record.Nodes[p.Steps[k].Entry]) {
 			return k
 		}
 	}

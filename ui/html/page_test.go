@@ -294,7 +294,7 @@ func TestOtherBeginnings(t *testing.T) {
 	out := render(t, pageOf(t, "/s.jsonl", header+
 		`{"type":"model_change","id":"x","parentId":null,"provider":"q","modelId":"m"}`+"\n"+prompt("y", "x", "reviewed by a subagent")+
 		prompt("p", "", "the conversation")))
-	main, other := strings.Index(out, `id="e-p"`), strings.Index(out, `Another beginning: <q>reviewed by a subagent</q> <span class="fact">2 entries`)
+	main, other := strings.Index(out, `id="e-p"`), strings.Index(out, `Another beginning: <q>reviewed by a subagent</q> <span class="fact">1 entry`)
 	if main < 0 || other < main {
 		t.Errorf("the conversation is at %d, the other one at %d", main, other)
 	}
@@ -470,7 +470,9 @@ func TestTitlesOfLinks(t *testing.T) {
 // A title may begin with any character.
 func TestTitleInAnyScript(t *testing.T) {
 	for kind, want := range map[string]string{"écho": "Écho", "助手": "助手"} {
-		out := render(t, pageOf(t, "/s.jsonl", header+prompt("p", "", "x")+`{"type":"`+kind+`","id":"a","parentId":"p"}`+"\n"))
+		p := pageOf(t, "/s.jsonl", header+prompt("p", "", "x")+`{"type":"`+kind+`","id":"a","parentId":"p"}`+"\n")
+		p.AllSteps = true
+		out := render(t, p)
 		if !strings.Contains(out, want) {
 			t.Errorf("an entry of type %s has no title %s", kind, want)
 		}
@@ -591,5 +593,33 @@ func TestIndexOfManyPrompts(t *testing.T) {
 	}
 	if want := "3,000 prompts, the nearest listed"; x.Summary != want {
 		t.Errorf("summary %q, want %q", x.Summary, want)
+	}
+}
+
+// Steps of the machine are one line between what is said, in the file without what they are. A page of a site unfolds
+// the line, and shows a step that is a hit as it is; with all steps, each is an entry.
+func TestStepsAreOneLine(t *testing.T) {
+	change := func(id, parent string) string {
+		return `{"type":"model_change","id":"` + id + `","parentId":"` + parent + `","provider":"q","modelId":"` + id + `"}` + "\n"
+	}
+	data := header + prompt("p", "", "ask") + change("x1", "p") + change("x2", "x1") + prompt("q", "x2", "ask again")
+	file := render(t, pageOf(t, "/s.jsonl", data))
+	if !strings.Contains(file, `<p class="remark steps">2 settings</p>`) || strings.Contains(file, "q/x1") {
+		t.Errorf("a file has %s", file)
+	}
+	all := pageOf(t, "/s.jsonl", data)
+	all.AllSteps = true
+	if out := render(t, all); strings.Contains(out, "2 settings") || !strings.Contains(out, "q/x1") {
+		t.Errorf("a file with all steps has %s", out)
+	}
+	name := func(string) string { return "" }
+	site := pageOf(t, "/s.jsonl", data)
+	site.Site = &Site{To: 4, Entry: name, Branch: name, Hits: map[int]bool{2: true}}
+	out := render(t, site)
+	if fold := strings.Index(out, `<details class="steps"><summary>1 setting</summary>`); fold < 0 || strings.Index(out, "q/x1") < fold || strings.Index(out, `<p class="remark" id="e-x2">`) < strings.Index(out, "</details>\n<p") {
+		t.Errorf("a page has %s", out)
+	}
+	if starts := site.Parts(1); len(starts) != 2 || starts[1] != 3 {
+		t.Errorf("parts of one entry begin at %v", starts)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -96,7 +97,7 @@ func (p place) output(entry, block int, name string) string {
 	return place{name: p.name}.urlBelow(fmt.Sprintf("/output/%d/%d", entry, block), "as", name)
 }
 
-// partLength is the number of entries on a page.
+// partLength is the number of entries of conversation on a page.
 const partLength = 300
 
 // conversationPage is the data of the conversation templates, apart from the entries.
@@ -204,13 +205,17 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	}
 	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Session: func(path, id string) string { return conversationAddress(path, id, "", at.searchParams) }, Hits: make(map[int]bool)}
 	found := p.Conversation.Tree.Find(v.Get("entry"))
-	number := max(0, p.StepOf(found))/partLength + 1
+	step := max(0, p.StepOf(found)) // which orders the steps
+	starts := p.Parts(partLength)
+	parts := len(starts)
+	number := sort.SearchInts(starts, step+1)
 	if n, err := strconv.Atoi(v.Get("part")); err == nil && found < 0 {
-		number = n
+		number = max(1, min(n, parts))
 	}
-	parts := max(1, (len(p.Steps)+partLength-1)/partLength)
-	number = max(1, min(number, parts))
-	p.Site.From, p.Site.To = (number-1)*partLength, min(number*partLength, len(p.Steps))
+	p.Site.From, p.Site.To = starts[number-1], len(p.Steps)
+	if number < parts {
+		p.Site.To = starts[number]
+	}
 	for n := 1; n <= parts && parts > 1; n++ {
 		view.Parts = append(view.Parts, partLink{n, at.part(n), n == number})
 	}
@@ -371,7 +376,7 @@ func (s *Server) showGrown(w http.ResponseWriter, r *http.Request, c *Conversati
 	}
 	var added []int
 	for _, step := range c.Page.Steps {
-		if step.Entry >= from {
+		if step.Entry >= from && !c.Page.Conversation.IsStep(step.Entry) {
 			added = append(added, step.Entry)
 		}
 	}

@@ -45,7 +45,7 @@ func (c *Conversation) Entries(list []int, pass func(*Entry) bool, shows Unfolde
 			case err == nil && !isShown:
 				folded.Add(step)
 				continue
-			case err == nil && step == session.Talk && first >= 0 && e.says() && !flush():
+			case err == nil && step == session.Talk && first >= 0 && e.Says() && !flush():
 				return
 			}
 			if !yield(e, err) || err != nil {
@@ -58,8 +58,8 @@ func (c *Conversation) Entries(list []int, pass func(*Entry) bool, shows Unfolde
 	}
 }
 
-// says reports whether an entry is more than calls, their results, and thinking about them.
-func (e *Entry) says() bool {
+// Says reports whether an entry is more than calls, their results, and thinking about them.
+func (e *Entry) Says() bool {
 	if e.Role == session.RoleToolResult {
 		return false
 	}
