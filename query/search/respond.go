@@ -413,7 +413,7 @@ type Neighbour struct {
 }
 
 // neighbours returns up to the given numbers of entries before and after a hit, on
-// its branch. Entries without conversation text do not count.
+// its branch. Steps of the machine, and entries without conversation text, do not count.
 func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (list [2][]Neighbour, err error) {
 	rec, path, at, err := s.found.Path(h)
 	if err != nil || at < 0 {
@@ -437,6 +437,9 @@ var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session
 
 func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, number int) error {
 	node := &rec.Nodes[number]
+	if node.Step != session.Talk {
+		return nil
+	}
 	if over, err := s.over(); over || err != nil {
 		return err
 	}

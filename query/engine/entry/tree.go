@@ -108,7 +108,7 @@ func (c *Conversation) isAside(i int) bool { return c.Record.Nodes[i].Aside }
 
 // TreeRows reads the entries of the tree. Unless all is set, only landmarks are read and
 // shown: prompts, the replies before them, summaries, labelled entries, forks and the
-// ends of branches.
+// ends of branches; steps of the machine do not count.
 func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 	return func(yield func(*TreeRow, error) bool) {
 		var gap TreeRow // the entries skipped since the last row
@@ -118,8 +118,20 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 			return row.Skipped == 0 || yield(&row, nil)
 		}
 		leaf := c.Tree.Leaf()
+		for steps := 0; !all && leaf >= 0 && c.IsStep(leaf) && steps < len(c.Record.Nodes); steps++ {
+			leaf = c.Tree.Parent(leaf)
+		}
+		starts := 0 // the depth of a branch that starts with a step
 		for _, s := range c.walk() {
-			if !all && !s.Starts && s.Entry != leaf && !c.isLandmark(s.Entry, c.Tree.Main(s.Entry)) {
+			if !all && c.IsStep(s.Entry) && c.Record.Labels[c.Record.Nodes[s.Entry].ID] == "" {
+				if s.Starts {
+					starts = s.Depth
+				}
+				continue
+			}
+			s.Starts = s.Starts || starts > 0 && starts == s.Depth
+			starts = 0
+			if !all && !s.Starts && s.Entry != leaf && !c.isLandmark(s.Entry, c.nextTalk(s.Entry)) {
 				if gap.Depth != s.Depth && !flush() {
 					return
 				}
@@ -143,6 +155,16 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 		}
 		flush()
 	}
+}
+
+// nextTalk returns the entry of conversation that follows entry i on the main line; -1 for none.
+func (c *Conversation) nextTalk(i int) int {
+	for steps := 0; steps < len(c.Record.Nodes); steps++ {
+		if i = c.Tree.Main(i); i < 0 || !c.IsStep(i) {
+			return i
+		}
+	}
+	return -1
 }
 
 // isLandmark reports whether entry i shows the shape of the tree or the subject of the
