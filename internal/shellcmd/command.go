@@ -82,6 +82,7 @@ type dissector struct {
 	saved    map[string]bool     // downloaded files
 	holds    map[string][]string // by variable: the programs whose output it contains
 	effects  []Effect            // nil if they are not wanted
+	changes  []session.FileUse   // nil if they are not wanted
 }
 
 func newDissector() *dissector {
@@ -91,7 +92,7 @@ func newDissector() *dissector {
 // dissect dissects a command that runs in a directory. The results are valid until
 // the next call.
 func (d *dissector) dissect(text, dir string) {
-	*d = dissector{parser: d.parser, commands: d.commands[:0], accesses: d.accesses[:0], effects: d.effects, source: text, dir: dir}
+	*d = dissector{parser: d.parser, commands: d.commands[:0], accesses: d.accesses[:0], effects: d.effects, changes: d.changes, source: text, dir: dir}
 	d.script(withoutArmour(text), nil)
 }
 

@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"pigrep/internal/lists"
+	"pigrep/internal/session"
 )
 
 // An Effect is what a shell command does to the text of a file, as far as the command alone
@@ -40,6 +41,30 @@ func Effects(text, dir string) []Effect {
 	return d.effects
 }
 
+// Changes returns the files that a shell command which runs in a directory edits, writes or deletes, as far
+// as the command alone says it: without those in temporary directories, and those that are only known at
+// run time.
+func Changes(text, dir string) []session.FileUse {
+	d := newDissector()
+	d.effects, d.changes = []Effect{}, []session.FileUse{}
+	d.dissect(text, dir)
+	return d.changes
+}
+
+// writers are programs whose output is the text of a file, if it goes into one. Of others it is a log.
+var writers = []string{"cat", "echo", "printf", "tee", "jq", "sed", "awk", "envsubst", "sort", "base64", "git show", "curl"}
+
+// change adds the files that a program changes.
+func (d *dissector) change(c *command, deed session.Deed, names ...string) {
+	for _, name := range names {
+		full := Resolve(name, c.dir)
+		if d.changes == nil || name == "" || strings.ContainsAny(name, "*?$[{") || harmless().MatchString(full) || !isAbsolute(full) {
+			continue
+		}
+		d.changes = append(d.changes, session.FileUse{Path: full, Deed: deed})
+	}
+}
+
 // affect adds the effects of a statement, given its text to read and the files it writes.
 // first is the number of its first program among the commands.
 func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []string) {
@@ -49,25 +74,55 @@ func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []
 	c := &d.commands[len(d.commands)-1] // of those that run one another, the last does it
 	resolved := func(name string) string { return Resolve(name, c.dir) }
 	plain := plainArguments(c)
+	appends := slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob }) || c.program == "tee" && slices.Contains(c.args, "-a")
+	writes := map[bool]session.Deed{true: session.DeedEdit, false: session.DeedWrite}[appends]
+	if slices.Contains(writers, c.label()) {
+		d.change(c, writes, written...)
+	}
+	switch label := c.label(); label {
+	case "rm", "unlink":
+		d.change(c, session.DeedDelete, plain...)
+	case "git rm":
+		d.change(c, session.DeedDelete, plain[1:]...)
+	case "cp":
+		if len(plain) == 2 {
+			d.change(c, session.DeedWrite, into(plain[0], plain[1]))
+		}
+	case "tee":
+		d.change(c, writes, plain...)
+	case "sed", "perl":
+		if slices.ContainsFunc(c.args, func(a string) bool {
+			return strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "--in-place") || label == "perl" && strings.HasPrefix(a, "-pi")
+		}) {
+			d.change(c, session.DeedEdit, editedFiles(c, plain)...)
+		}
+	}
 	switch label := c.label(); {
 	case label == "cat" && heredoc != "" && len(plain) == 0 && len(written) > 0:
-		appends := slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob })
 		d.effects = append(d.effects, Effect{Path: resolved(written[len(written)-1]), Text: heredoc, Append: appends})
 	case label == "tee" && heredoc != "":
 		for _, name := range plain {
-			d.effects = append(d.effects, Effect{Path: resolved(name), Text: heredoc, Append: slices.Contains(c.args, "-a")})
+			d.effects = append(d.effects, Effect{Path: resolved(name), Text: heredoc, Append: appends})
 		}
 	case (label == "git apply" || label == "patch" || label == "apply_patch") && heredoc != "":
 		d.effects = append(d.effects, Effect{Text: heredoc, Patch: true})
 	case label == "mv" && len(plain) == 2, label == "git mv" && len(plain) == 3:
-		from, to := plain[len(plain)-2], plain[len(plain)-1]
-		if strings.HasSuffix(to, "/") || path.Ext(from) != "" && path.Ext(to) == "" {
-			to = path.Join(to, path.Base(strings.TrimRight(slashed(from), "/")))
-		}
+		from := plain[len(plain)-2]
+		to := into(from, plain[len(plain)-1])
 		d.effects = append(d.effects, Effect{Path: resolved(to), From: resolved(from)})
+		d.change(c, session.DeedDelete, from)
+		d.change(c, session.DeedWrite, to)
 	case label == "sed":
 		d.effects = append(d.effects, swaps(c, plain)...)
 	}
+}
+
+// into returns where a file is that was copied or moved to a path, which may be a directory.
+func into(from, to string) string {
+	if strings.HasSuffix(to, "/") || path.Base(to) == "." || path.Base(to) == ".." || path.Ext(from) != "" && path.Ext(to) == "" {
+		return path.Join(to, path.Base(strings.TrimRight(slashed(from), "/")))
+	}
+	return to
 }
 
 // nextSwap matches what is between an expression and the next one.

@@ -74,7 +74,7 @@ func editedFiles(c *command, args []string) []string {
 	if len(programs) == 0 {
 		return args[min(1, len(args)):]
 	}
-	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(programs, a) })
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return slices.Contains(programs, a) })
 }
 
 func (d *dissector) accessAll(names []string, u use) {

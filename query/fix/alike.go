@@ -62,7 +62,68 @@ var (
 )
 
 // Programs that only show something.
-var showing = []string{"ls", "find", "fd", "tree", "stat", "file", "which", "type", "command", "ps", "du", "df", "test", "[", "git status", "git diff", "git log", "git show", "git branch"}
+var showing = []string{"ls", "find", "fd", "tree", "stat", "file", "which", "type", "command", "ps", "du", "df", "test", "[", "[[", "diff", "cmp", "jq", "nl", "od", "xxd", "strings", "hash", "lsof", "pgrep", "egrep", "git status", "git grep", "git ls-files", "git rev-parse", "git diff", "git log", "git show", "git branch"}
+
+// OnlyShows reports whether a program, with its subcommand, only shows, prepares or shortens something.
+func OnlyShows(label string) bool {
+	return slices.Contains(preparing, label) || slices.Contains(shortening, label) || slices.Contains(showing, label)
+}
+
+// OnlyShows reports whether all programs of a shell command only show something.
+func (d *Action) OnlyShows() bool {
+	return len(d.commands) > 0 && !slices.ContainsFunc(d.commands, func(c shellcmd.Command) bool { return !OnlyShows(c.Label) })
+}
+
+// OperandsOf returns the operands behind the first one of a command, if it is one of some programs and that is
+// its first operand: of "gh pr merge 12" with "gh pr" and "merge" these are 12.
+func (d *Action) OperandsOf(labels []string, first string) (list []string, ok bool) {
+	for i := range d.commands {
+		if c := &d.commands[i]; slices.Contains(labels, c.Label) {
+			if list := operands(c); len(list) > 0 && list[0] == first {
+				return list[1:], true
+			}
+		}
+	}
+	return nil, false
+}
+
+// checking are programs that say whether the work is right, whatever part of it they are given.
+var checking = []string{"go test", "go build", "go vet", "cargo test", "cargo build", "cargo check", "cargo clippy", "npm test", "pnpm test", "yarn test", "bun test", "pytest", "python3 -m pytest", "python -m pytest", "tsc", "npx tsc", "eslint", "npx eslint", "jest", "npx jest", "vitest", "npx vitest", "ruff", "mypy", "swift build", "swift test", "dotnet build", "dotnet test", "mvn test", "gradlew test", "git push", "git commit", "git rebase", "git merge"}
+
+// Checks reports whether a shell command does what the last program of an earlier one that failed should do: the
+// same program in the same directory, with the same first operand, or any if it checks the work as a whole.
+func (d *Action) Checks(o *Action) bool {
+	list := slices.DeleteFunc(slices.Clone(o.commands), func(c shellcmd.Command) bool { return OnlyShows(c.Label) })
+	if len(list) == 0 {
+		return false
+	}
+	a := &list[len(list)-1]
+	return slices.ContainsFunc(d.commands, func(b shellcmd.Command) bool {
+		if a.Label != b.Label || a.Dir != b.Dir || (a.Code == "") != (b.Code == "") {
+			return false
+		}
+		if slices.Contains(checking, a.Label) {
+			return true
+		}
+		if a.Code != "" {
+			return isAlike(a.Code, b.Code)
+		}
+		p, q := operands(a), operands(&b)
+		return len(p) > 0 && len(q) > 0 && (p[0] == q[0] || samePath(shellcmd.Resolve(p[0], a.Dir), shellcmd.Resolve(q[0], b.Dir)))
+	})
+}
+
+// isAlike reports whether two texts have most words in common.
+func isAlike(a, b string) bool {
+	p, q := strings.Fields(a), strings.Fields(b)
+	same := 0
+	for _, w := range p {
+		if slices.Contains(q, w) {
+			same++
+		}
+	}
+	return 2*same > max(len(p), len(q))
+}
 
 // reads reports whether a call only looks at something, as far as it shows.
 func (d *Action) reads() bool {
@@ -87,7 +148,7 @@ var quietly = strings.NewReplacer("2>&1", "", "2>/dev/null", "", "2> /dev/null",
 func (d *Action) Steps() (list []string, piped bool) {
 	for i := range d.commands {
 		c := &d.commands[i]
-		if slices.Contains(preparing, c.Label) || slices.Contains(shortening, c.Label) || slices.Contains(showing, c.Label) {
+		if OnlyShows(c.Label) {
 			continue
 		}
 		program, _, _ := strings.Cut(c.Label, " ")

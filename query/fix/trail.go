@@ -177,6 +177,17 @@ var exitLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:command exited with code|exit code:?) -?\d+\.?$`)
 })
 
+// SaidError returns the first line of an output that says error, "" if none does.
+func SaidError(output []byte) string {
+	for _, at := range errorLine().FindAllIndex(output, -1) {
+		line, _, _ := bytes.Cut(bytes.TrimSpace(output[at[0]:]), []byte("\n"))
+		if !isChatter(line) {
+			return string(line)
+		}
+	}
+	return ""
+}
+
 // ErrorLine returns the line of the output of a command that failed which says why: the first that
 // says error, or else the last one with text.
 func ErrorLine(output []byte) string {
@@ -184,11 +195,8 @@ func ErrorLine(output []byte) string {
 	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine().Match(output[at+1:]) {
 		output = bytes.TrimSpace(output[:at])
 	}
-	for _, at := range errorLine().FindAllIndex(output, -1) {
-		line, _, _ := bytes.Cut(bytes.TrimSpace(output[at[0]:]), []byte("\n"))
-		if !isChatter(line) {
-			return string(line)
-		}
+	if line := SaidError(output); line != "" {
+		return line
 	}
 	return string(output[bytes.LastIndexByte(output, '\n')+1:])
 }

@@ -12,7 +12,6 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
 	"pigrep/query/fix"
 	"pigrep/query/search"
@@ -137,17 +136,10 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 	}
 }
 
-// changedPaths returns the files that a call changed, those that its shell command names too.
+// changedPaths returns the files that a call changed.
 func changedPaths(c *session.CallFact) (list []string) {
 	for _, f := range changed(c) {
 		list = append(list, f.Path)
-	}
-	if c.Shell && !c.Cut && c.Dialect == session.DialectPOSIX {
-		for _, e := range shellcmd.Effects(c.Line, c.Dir) {
-			if e.Path != "" {
-				list = append(list, e.Path)
-			}
-		}
 	}
 	return list
 }

@@ -64,7 +64,7 @@ func says(f *Fact, marked string) bool {
 	return strings.Contains(f.Text, rest)
 }
 
-// Of the facts that a reader marked in ten real sessions, most are told, and hardly any that the reader did not mark.
+// Of the facts that a reader marked in real sessions, most are told, and hardly any that the reader did not mark.
 func TestReal(t *testing.T) {
 	if testkit.Fixtures() == "" {
 		// Real sessions are not part of the repository.
@@ -106,8 +106,8 @@ func TestReal(t *testing.T) {
 	}
 	precision, recall := float64(right)/float64(told), float64(found)/float64(marked)
 	t.Logf("%d sessions: precision %.3f of %d facts, recall %.3f of %d", len(list), precision, told, recall, marked)
-	if precision < 0.95 || recall < 0.85 {
-		t.Errorf("precision %.3f, recall %.3f; want at least 0.95 and 0.85", precision, recall)
+	if precision < 0.95 || recall < 0.9 {
+		t.Errorf("precision %.3f, recall %.3f; want at least 0.95 and 0.9", precision, recall)
 	}
 }
 

@@ -95,6 +95,9 @@ type Fact struct {
 	Error   string `json:"error,omitempty"`  // what it printed the last time
 	Passed  *Pass  `json:"passed,omitempty"` // how it succeeded later; absent if it did not
 	Hash    string `json:"hash,omitempty"`   // of a commit
+	By      string `json:"by,omitempty"`     // what says that it is open: "plan" or "reply"; "" if a prompt has no reply
+
+	born, gone bool // a file that its first change wrote, and its last one deleted
 }
 
 // Pass is the call that succeeded after a command had failed.
@@ -104,6 +107,7 @@ type Pass struct {
 	Offset  int64    `json:"offset"`
 	Text    string   `json:"text"`
 	Changed []string `json:"changed,omitempty"` // files that were changed in between
+	Ran     []string `json:"ran,omitempty"`     // commands that ran in between, and may have changed something
 }
 
 // Run answers a request.

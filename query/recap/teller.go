@@ -14,6 +14,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/fix"
@@ -34,6 +35,8 @@ type teller struct {
 	facts   []Fact
 	prompts int
 	about   string // the first prompt that says something
+	reply   []byte // the last one
+	replied int64  // where it is
 
 	learns  bool // only repairs are of interest
 	repairs []Repair
@@ -41,6 +44,7 @@ type teller struct {
 
 // session returns the facts of a session.
 func (t *teller) session(s *session.Summary) Session {
+	t.facts = slices.DeleteFunc(t.facts, func(f Fact) bool { return f.born && f.gone }) // it was written and deleted again
 	sortFacts(t.facts)
 	facts := search.Describe(s, nil).SessionFacts
 	if t.about != "" && facts.Title == s.FirstPrompt {
@@ -69,6 +73,7 @@ func (t *teller) file(s *session.Summary, stored *session.Facts, own bool) error
 	t.calls(stored.Calls)
 	if own && !t.learns {
 		t.turns()
+		t.planned(stored.Calls)
 	}
 	return t.ctx.Err()
 }
@@ -95,50 +100,53 @@ type failure struct {
 	last   int // the call that failed last
 }
 
-// calls adds what the calls of a file changed, which commands failed, and what these made.
+// calls adds what the calls of a file changed, which failed, and what they made.
 func (t *teller) calls(list []session.CallFact) {
 	var failures []*failure
 	for i := range list {
 		c := &list[i]
-		if t.passes.TestsTime() && !t.passes.Time(c.Time) || c.Kind == session.CallMissing {
+		if t.passes.TestsTime() && !t.passes.Time(c.Time) || c.Kind == session.CallMissing || !c.HasResult {
 			continue
 		}
-		if c.HasResult && c.Succeeded() {
+		if c.Succeeded() {
 			t.changes(c)
 		}
-		if !c.Shell || !c.HasResult {
+		if t.learns && !c.Shell {
 			continue
 		}
-		action, now := fix.NewAction(c), t.newFact(Failed, c.Offset, clipped(c.Line))
-		at := slices.IndexFunc(failures, func(f *failure) bool { return action.Repeats(f.action) })
-		switch {
-		case c.Failed && at >= 0:
-			f := &t.facts[failures[at].fact]
-			now.Times = f.Times + 1
-			*f, failures[at].result, failures[at].last = now, c.Result, i
-		case c.Failed:
-			now.Times = 1
+		action, now := fix.NewAction(c), t.newFact(Failed, c.Offset, textOf(c))
+		end := t.ended(c, action)
+		if !t.learns {
+			t.made(c, action)
+		}
+		if end.failed {
+			now.Times, now.Error = 1, end.says
+			if at := slices.IndexFunc(failures, func(f *failure) bool { return action.Repeats(f.action) }); at >= 0 {
+				f := &t.facts[failures[at].fact]
+				now.Times = f.Times + 1
+				*f, failures[at].result, failures[at].last = now, c.Result, i
+				continue
+			}
 			failures = append(failures, &failure{action, len(t.facts), c.Result, i, i})
 			t.facts = append(t.facts, now)
-		case at >= 0 && c.Succeeded():
+			continue
+		}
+		if !c.Succeeded() {
+			continue
+		}
+		failures = slices.DeleteFunc(failures, func(f *failure) bool {
+			if !action.Repeats(f.action) && (t.learns || !action.Checks(f.action) && !writesSame(c, &list[f.last])) {
+				return false
+			}
 			pass := passOf(&now)
-			for k := range list[failures[at].since:i] {
-				for _, f := range changed(&list[failures[at].since+k]) {
-					if name := path.Base(session.Slashed(f.Path)); !slices.Contains(pass.Changed, name) {
-						pass.Changed = append(pass.Changed, name)
-					}
-				}
-			}
-			t.facts[failures[at].fact].Passed = pass
-			t.says(failures[at])
+			pass.Changed, pass.Ran = stepsOf(list[f.since:i], f.action)
+			t.facts[f.fact].Passed = pass
+			t.says(f)
 			if t.learns {
-				t.learn(&t.facts[failures[at].fact], list[failures[at].last:i+1])
+				t.learn(&t.facts[f.fact], list[f.last:i+1])
 			}
-			failures = slices.Delete(failures, at, at+1)
-		}
-		if c.Succeeded() && !t.learns {
-			t.addCommits(c)
-		}
+			return true
+		})
 	}
 	if !t.learns {
 		for _, f := range failures {
@@ -147,10 +155,22 @@ func (t *teller) calls(list []session.CallFact) {
 	}
 }
 
+// writesSame reports whether a call changed a file that an earlier one could not change.
+func writesSame(c, failed *session.CallFact) bool {
+	return !failed.Shell && failed.Deed.Writes() && slices.ContainsFunc(changed(c), func(f session.FileUse) bool {
+		return slices.ContainsFunc(failed.Files, func(g session.FileUse) bool {
+			return shellcmd.Resolve(g.Path, failed.Dir) == shellcmd.Resolve(f.Path, c.Dir)
+		})
+	})
+}
+
 // says adds what a command printed when it failed the last time.
 func (t *teller) says(f *failure) {
+	if t.facts[f.fact].Error != "" {
+		return
+	}
 	t.read(f.result, func(_ *session.Entry, p *session.Part) {
-		if p.Kind == session.KindResult || p.Kind == session.KindShell {
+		if isOutput(p) || p.Kind == session.KindError {
 			t.facts[f.fact].Error = clipped(fix.ErrorLine(p.Text))
 		}
 	})
@@ -169,6 +189,9 @@ func changed(c *session.CallFact) (list []session.FileUse) {
 			list = append(list, f)
 		}
 	}
+	if c.Shell && len(list) == 0 && !c.Cut && c.Dialect == session.DialectPOSIX {
+		list = shellcmd.Changes(c.Line, c.Dir)
+	}
 	return list
 }
 
@@ -178,56 +201,36 @@ func (t *teller) changes(c *session.CallFact) {
 		if dir := cmp.Or(c.Dir, t.record.CWD); dir != "" && !path.IsAbs(session.Slashed(name)) && !strings.ContainsAny(name, ":~") {
 			name = path.Join(session.Slashed(dir), session.Slashed(name))
 		}
-		at := slices.IndexFunc(t.facts, func(f Fact) bool { return f.What == Changed && f.Text == name })
-		if at < 0 {
-			at = len(t.facts)
-			t.facts = append(t.facts, Fact{})
+		deleted := c.Shell && f.Deed == session.DeedDelete
+		known := false
+		for at := range t.facts {
+			if old := &t.facts[at]; old.What == Changed && (old.Text == name || deleted && strings.HasPrefix(old.Text, name+"/")) {
+				t.change(at, c, f.Deed, old.Text)
+				known = true
+			}
 		}
-		old := t.facts[at]
-		now := t.newFact(Changed, c.Offset, name)
-		now.Edits, now.Writes, now.Deletes = old.Edits, old.Writes, old.Deletes
-		switch f.Deed {
-		case session.DeedEdit:
-			now.Edits++
-		case session.DeedWrite:
-			now.Writes++
-		default:
-			now.Deletes++
+		if known || deleted && path.Ext(name) == "" { // a directory, perhaps
+			continue
 		}
-		t.facts[at] = now
+		t.facts = append(t.facts, Fact{born: f.Deed == session.DeedWrite})
+		t.change(len(t.facts)-1, c, f.Deed, name)
 	}
 }
 
-var (
-	commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$`) })
-	pullLink   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`https://[\w.-]+/[\w./-]+/(?:pull|pull-requests|merge_requests)/\d+`)
-	})
-)
-
-// addCommits adds the commits and pull requests that the output of a command names.
-func (t *teller) addCommits(c *session.CallFact) {
-	commits := slices.Contains(c.Programs, "git commit") || slices.Contains(c.Programs, "git merge") || slices.Contains(c.Programs, "git cherry-pick") || slices.Contains(c.Programs, "git revert")
-	pulls := slices.ContainsFunc(c.Programs, func(p string) bool { return strings.HasPrefix(p, "gh pr") || strings.HasPrefix(p, "glab mr") })
-	if !commits && !pulls {
-		return
+// change counts what a call did to a file in its fact.
+func (t *teller) change(at int, c *session.CallFact, deed session.Deed, name string) {
+	old := t.facts[at]
+	now := t.newFact(Changed, c.Offset, name)
+	now.Edits, now.Writes, now.Deletes, now.born, now.gone = old.Edits, old.Writes, old.Deletes, old.born, deed == session.DeedDelete
+	switch deed {
+	case session.DeedEdit:
+		now.Edits++
+	case session.DeedWrite:
+		now.Writes++
+	default:
+		now.Deletes++
 	}
-	t.read(c.Result, func(_ *session.Entry, p *session.Part) {
-		if commits {
-			for _, m := range commitLine().FindAllSubmatch(p.Text, -1) {
-				f := t.newFact(Commit, c.Result, string(m[2]))
-				f.Hash = string(m[1])
-				t.facts = append(t.facts, f)
-			}
-		}
-		if pulls {
-			for _, m := range pullLink().FindAll(p.Text, -1) {
-				if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
-					t.facts = append(t.facts, t.newFact(Pull, c.Result, string(m)))
-				}
-			}
-		}
-	})
+	t.facts[at] = now
 }
 
 // read reads the parts of the entry at an offset; what can no longer be read says nothing.
@@ -270,6 +273,7 @@ func (t *teller) turns() {
 		turn = append(turn, i)
 	}
 	end()
+	t.statements()
 	if closing.What != "" {
 		t.facts = append(t.facts, closing)
 	}
@@ -308,6 +312,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 		t.about = text
 	}
 	aborted, replied := "", false
+	t.reply = nil
 	for k, i := range slices.Backward(entries) {
 		if k < len(entries)-lastEntries && (replied || aborted == "" && k < len(entries)-10*lastEntries) {
 			break
@@ -320,6 +325,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 				}
 			case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
 				replied = true
+				t.reply, t.replied = bytes.Clone(part.Text), e.Offset
 				if s := lastParagraph(part.Text); s != "" && (closing.What == "" || saysSomething(s)) {
 					*closing = t.newFact(Closing, e.Offset, s)
 				}
@@ -337,7 +343,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 
 // interruption matches what agents write when the person interrupts a turn or a command.
 var interruption = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
+	return regexp.MustCompile(`(?i)^\W*(?:(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)|(?:aborted|interrupted|cancelled) by (?:the )?user)`)
 })
 
 // leastSaid is the least number of bytes of words in a text that says something.
@@ -352,18 +358,6 @@ func saysSomething(text string) bool {
 		}
 	}
 	return n >= leastSaid
-}
-
-// lastParagraph returns the last paragraph of a reply that is a sentence.
-func lastParagraph(text []byte) string {
-	list := bytes.Split(bytes.ReplaceAll(bytes.TrimSpace(text), []byte("\r\n"), []byte("\n")), []byte("\n\n"))
-	for _, p := range slices.Backward(list) {
-		p = bytes.TrimSpace(p)
-		if len(bytes.Fields(p)) >= 4 && !bytes.HasSuffix(p, []byte("```")) {
-			return clipped(string(p))
-		}
-	}
-	return clipped(string(text))
 }
 
 // longest is how much of a text is quoted, in bytes.

@@ -110,10 +110,12 @@ func outcome(f *recap.Fact, place func(*recap.Pass) string) string {
 
 // afterChanges says what was changed before a command passed.
 func afterChanges(f *recap.Fact) string {
-	if f.Passed == nil || len(f.Passed.Changed) == 0 {
+	if f.Passed == nil {
 		return ""
 	}
-	return "after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
+	files := strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
+	ran := strings.Join(lists.Map(f.Passed.Ran, func(line string) string { return terminal.ClipWords(line, mostCommand) }), ", ")
+	return human.When(files+ran != "", "after "+human.Joined(" and ", human.When(files != "", "changes in "+files), ran))
 }
 
 // FactText returns a fact on a line, with paths relative to a directory.
@@ -124,8 +126,10 @@ func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string 
 		return details + " " + text
 	case f.What == recap.Failed:
 		return human.Joined(" · ", outcome(f, place), terminal.ClipWords(text, mostCommand), afterChanges(f), timesFailed(f))
-	case f.What == recap.Open:
+	case f.What == recap.Open && f.By == "":
 		return "no reply to " + strconv.Quote(text)
+	case f.What == recap.Open:
+		return text + human.When(f.By == "plan", " · planned")
 	case f.What == recap.Aborted && strings.HasPrefix(details, "aborted"):
 		return text
 	case details != "":
@@ -243,11 +247,14 @@ func Briefly(s *recap.Session) (list []Brief) {
 	names(recap.Commit, func(f *recap.Fact) string { return f.Hash + " " + f.Text })
 	names(recap.Pull, func(f *recap.Fact) string { return f.Text })
 	aborted, open := factsOf(s, recap.Aborted), factsOf(s, recap.Open)
-	unanswered := human.Some(len(open), "prompt without a reply", "prompts without a reply")
+	prompts := slices.DeleteFunc(slices.Clone(open), func(f *recap.Fact) bool { return f.By != "" })
+	unanswered := human.Some(len(prompts), "prompt without a reply", "prompts without a reply")
 	if unanswered != "" {
-		unanswered += ": " + strconv.Quote(open[len(open)-1].Text)
+		unanswered += ": " + strconv.Quote(prompts[len(prompts)-1].Text)
 	}
-	add(string(recap.Open), human.Joined(" · ", human.Some(len(aborted), "turn aborted", "turns aborted"), unanswered), append(aborted, open...))
+	said := slices.DeleteFunc(slices.Clone(open), func(f *recap.Fact) bool { return f.By == "" })
+	add(string(recap.Open), human.Joined(" · ", human.Some(len(aborted), "turn aborted", "turns aborted"), unanswered,
+		strings.Join(lists.Map(said, func(f *recap.Fact) string { return f.Text }), " · ")), append(aborted, open...))
 	if ends := factsOf(s, recap.Closing); len(ends) > 0 {
 		add(string(recap.Closing), ends[0].Text, ends[:1])
 	}
