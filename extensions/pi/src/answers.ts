@@ -170,25 +170,32 @@ function header(answer: ShowAnswer): string {
 }
 
 /**
- * Returns the requested entry and as many of the entries around it as fit. Later entries have
- * preference over earlier ones, because they show the outcome.
+ * Returns what pigrep selects around the requested entry, as far as it fits: that entry, its prompt and
+ * the answer of its turn first. Later entries have preference over earlier ones, because they show the outcome.
  */
 export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
-	const focus = Math.max(0, answer.entries.findIndex((e) => e.focus));
 	const { session } = answer;
-	const texts = answer.entries.map((e, i) =>
+	const entries = answer.entries.filter((e) => !e.step || e.focus);
+	const focus = Math.max(0, entries.findIndex((e) => e.focus));
+	const texts = entries.map((e, i) =>
 		i === focus ? fitting(tokens / 2, ownLength, (most) => entryText(session, e, () => most)) : entryText(session, e, (kind) => lengths[kind] ?? 0),
 	);
 	let left = tokens - tokensOf(header(answer)) - 120;
+	const taken = new Set<number>();
 	const take = (i: number): boolean => {
 		const text = texts[i];
-		if (text === undefined) return false;
+		if (text === undefined || taken.has(i)) return text !== undefined;
 		const cost = text ? tokensOf(text) + 1 : 0;
 		if (cost > left && i !== focus) return false;
 		left -= cost;
+		taken.add(i);
 		return true;
 	};
-	take(focus);
+	const has = (i: number, kind: string) => entries[i]?.parts.some((p) => p.kind === kind) ?? false;
+	const numbers = [...entries.keys()];
+	const prompt = numbers.findLast((i) => i <= focus && has(i, "prompt")) ?? -1;
+	const next = numbers.find((i) => i > focus && has(i, "prompt")) ?? entries.length;
+	for (const i of [focus, prompt, numbers.findLast((i) => i > focus && i < next && has(i, "reply")) ?? -1]) take(i);
 	let from = focus;
 	let to = focus;
 	for (let back = true, on = true, turn = 0; back || on; turn++) {
@@ -202,14 +209,13 @@ export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
 			if (on) to++;
 		}
 	}
-	const name = (i: number) => placeOf(session, answer.entries[i]);
+	const name = (i: number) => placeOf(session, entries[i]);
 	const foot: string[] = [];
 	if (from > 0) foot.push(`Before: session_read at ${name(from - 1)}.`);
-	if (to < answer.entries.length - 1) foot.push(`On: session_read at ${name(to + 1)}.`);
+	if (to < entries.length - 1) foot.push(`On: session_read at ${name(to + 1)}.`);
 	const cut = /\[…\d+ characters…\]/.test(texts[focus] ?? "") ? ["The entry in full: full true."] : [];
-	return [header(answer), ...caveats(answer), "", ...texts.slice(from, to + 1).filter(Boolean), "", [...foot, ...cut].join(" ")]
-		.join("\n")
-		.trimEnd();
+	const lines = texts.flatMap((text, i) => (taken.has(i) && text ? [...(i > 0 && !taken.has(i - 1) ? ["…"] : []), text] : []));
+	return [header(answer), ...caveats(answer), "", ...lines, "", [...foot, ...cut].join(" ")].join("\n").trimEnd();
 }
 
 /** One entry in full, or its beginning and end. */

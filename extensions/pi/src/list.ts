@@ -1,4 +1,5 @@
 /** The list of the overlay: rows of items, under the titles of their sessions where they are grouped. */
+import { cleanLine } from "./clean.ts";
 import type { Item, Results } from "./modes.ts";
 import type { Paint } from "./paint.ts";
 import { age, ends, fromMatch, type Piece, pieces, shortDir } from "./text.ts";
@@ -44,7 +45,7 @@ export function renderList(results: Results, selected: number, top: number, widt
 		.map((r) => {
 			const item = results.items[r.item] as Item;
 			if (r.title) {
-				const where = [shortDir(item.at.cwd, Math.floor(width / 3)), age(item.at.timestamp, now)].filter(Boolean).join(" · ");
+				const where = [other(item), shortDir(item.at.cwd, Math.floor(width / 3)), age(item.at.timestamp, now)].filter(Boolean).join(" · ");
 				return ends([{ text: `  ${item.title}`, style: paint.title }], [{ text: where, style: paint.dim }], width);
 			}
 			const here = r.item === selected;
@@ -58,6 +59,11 @@ export function renderList(results: Results, selected: number, top: number, widt
 		});
 	while (lines.length < height) lines.push(" ".repeat(width));
 	return lines;
+}
+
+/** Whose the session is, if it is not pi's. */
+function other(item: Item): string {
+	return item.at.agent && item.at.agent !== "pi" ? cleanLine(item.at.agent) : "";
 }
 
 function grouped(item: Item, cursor: Piece, kinds: number, width: number, paint: Paint, now: number): string {
@@ -77,7 +83,7 @@ function dayOf(timestamp: string | undefined, now: number): string {
 }
 
 function single(item: Item, cursor: Piece, width: number, paint: Paint, now: number): string {
-	const where = [shortDir(item.at.cwd, Math.floor(width / 5)), age(item.at.timestamp, now)].filter(Boolean).join(" · ");
+	const where = [other(item), shortDir(item.at.cwd, Math.floor(width / 5)), age(item.at.timestamp, now)].filter(Boolean).join(" · ");
 	const room = width - where.length - 4;
 	return ends([cursor, ...pieces(fromMatch(item.text, room), paint.mark)], [{ text: where, style: paint.dim }], width);
 }

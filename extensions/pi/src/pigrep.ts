@@ -212,6 +212,8 @@ export interface Entry {
 	offset?: number;
 	branch?: string;
 	isError?: boolean;
+	/** No conversation, but a step of the machine, or nothing. */
+	step?: boolean;
 	/** The entry that was asked for. */
 	focus?: boolean;
 	tool?: string;

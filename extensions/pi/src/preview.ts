@@ -37,7 +37,8 @@ export function preview(answer: ShowAnswer, item: Item, width: number, paint: Pa
 	const words = matchedWords(item.text);
 	const result: Preview = { lines: [], entry: 0, match: -1 };
 	for (const entry of answer.entries) {
-		const parts = entry.parts.filter((p) => p.text && !["details", "data", "meta"].includes(p.kind));
+		if (entry.step && !entry.focus) continue;
+		const parts = entry.parts.filter((p) => p.text && !(entry.focus || p.kind !== "details"));
 		const focus = entry.focus === true;
 		if (focus) result.entry = result.lines.length;
 		for (const part of parts) {

@@ -19,7 +19,7 @@ const searchParameters = Type.Object({
 });
 
 const readParameters = Type.Object({
-	at: Type.String({ description: "SESSION:ENTRY from session_search; SESSION alone for what was asked in it" }),
+	at: Type.String({ description: "SESSION:ENTRY from session_search, or the last one of session_read to read on; SESSION alone for what was asked in it" }),
 	full: Type.Optional(Type.Boolean({ description: "Only this entry, with its whole text" })),
 });
 
@@ -33,9 +33,6 @@ type Result = { content: { type: "text"; text: string }[]; details: Details };
 function result(text: string, summary: string): Result {
 	return { content: [{ type: "text", text }], details: { summary } };
 }
-
-/** How many entries are fetched on each side of the one that is read; what fits is shown. */
-const around = 20;
 
 export class SessionTools {
 	private readonly client: Pick<Pigrep, "json">;
@@ -68,8 +65,8 @@ export class SessionTools {
 			const answer = await show(["--kind", "prompt,reply", "--", target]);
 			return result(outlineText(answer), `${answer.entries.length} entries`);
 		}
-		const scope = ["--scope", "conversations", "--around", full ? "0" : String(around)];
-		const answer = await show([...scope, "--", `${target}:${entry}`]);
+		// pigrep selects what to read around an entry, here as in its other answers for models.
+		const answer = await show([...(full ? ["--around", "0"] : []), "--", `${target}:${entry}`]);
 		return result((full ? fullText : windowText)(answer), `${answer.entries.length} entries read`);
 	}
 }

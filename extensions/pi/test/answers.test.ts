@@ -85,14 +85,26 @@ test("an index that is behind is said", () => {
 });
 
 test("a window has what came after rather than what was before, and says where to go on", () => {
-	const entries = Array.from({ length: 41 }, (_, i) => entry(i, "reply", `text ${i} ${"x".repeat(300)}`, i === 20 ? { focus: true } : {}));
+	const entries = Array.from({ length: 41 }, (_, i) => entry(i, "result", `text ${i} ${"x".repeat(300)}`, i === 20 ? { focus: true } : {}));
 	const text = windowText(shown(entries));
-	const numbers = [...text.matchAll(/\[reply\] text (\d+)/g)].map((m) => Number(m[1]));
+	const numbers = [...text.matchAll(/\[result\] text (\d+)/g)].map((m) => Number(m[1]));
 	assert.ok(numbers.includes(20));
 	assert.ok(numbers.filter((n) => n > 20).length > numbers.filter((n) => n < 20).length, String(numbers));
 	assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
 	assert.match(text, new RegExp(`Before: session_read at 0195aaaa:e${(numbers[0] ?? 0) - 1}\\.`));
 	assert.match(text, new RegExp(`On: session_read at 0195aaaa:e${(numbers.at(-1) ?? 0) + 1}\\.`));
+});
+
+test("a window has the prompt and the answer of its turn, and no step of the machine", () => {
+	const entries = [
+		entry(0, "prompt", "why is it slow?"),
+		...Array.from({ length: 30 }, (_, i) => entry(i + 1, "result", `text ${i} ${"x".repeat(900)}`, i === 14 ? { focus: true } : {})),
+		entry(31, "details", "hook of a user", { step: true }),
+		entry(32, "reply", "the pool is too small"),
+	];
+	const text = windowText(shown(entries));
+	assert.match(text, /\[prompt\] why is it slow\?\n…\n[^]*text 14 [^]*\n…\n.*\n\[reply\] the pool is too small/);
+	assert.doesNotMatch(text, /hook/);
 });
 
 test("a window at the end of the session ends", () => {
