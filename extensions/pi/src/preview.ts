@@ -38,7 +38,7 @@ export function preview(answer: ShowAnswer, item: Item, width: number, paint: Pa
 	const result: Preview = { lines: [], entry: 0, match: -1 };
 	for (const entry of answer.entries) {
 		if (entry.step && !entry.focus) continue;
-		const parts = entry.parts.filter((p) => p.text && !(entry.focus || p.kind !== "details"));
+		const parts = entry.parts.filter((p) => p.text && (entry.focus || p.kind !== "details"));
 		const focus = entry.focus === true;
 		if (focus) result.entry = result.lines.length;
 		for (const part of parts) {
