@@ -48,6 +48,15 @@ func (b *Builder) Begin(line Line, v jsonl.Value) *session.Entry {
 	return e
 }
 
+// Strange notes the name of something that the adapter does not know, such as a "line".
+func (b *Builder) Strange(what, name string) {
+	if len(b.Entry.Strange) < session.MaxStrange {
+		b.Entry.Strange = append(b.Entry.Strange, what+" "+session.Cut(name, longestStrange))
+	}
+}
+
+const longestStrange = 60
+
 // Miss records a value that no rule covers.
 func (b *Builder) Miss(v jsonl.Value) { b.Unknown = append(b.Unknown, Unknown{Value: v}) }
 

@@ -49,6 +49,9 @@ func (p *parser) readMessage(typ string) {
 	}
 	p.MissOthers(p.message, messageKeys)
 	content := p.message.Find("content")
+	if role := p.message.Find("role"); !role.Empty() && p.JSON.Name(role) != typ {
+		p.Strange("role", p.JSON.Name(role))
+	}
 	if typ == lineAssistant {
 		e.Role = session.RoleAssistant
 		if model := p.JSON.Name(p.message.Find("model")); model != "" && model[0] != '<' { // <synthetic> is no model
@@ -102,6 +105,7 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	typ := p.JSON.Name(all.Find("type"))
 	known, ok := blockKeys[typ]
 	if !ok && !(kind == session.KindReply && strings.HasSuffix(typ, "_tool_result")) {
+		p.Strange("block", typ)
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}

@@ -186,7 +186,10 @@ func (p *parser) readState() {
 	if stateLines[e.Type] {
 		kind = session.KindData
 	}
-	if target := p.all.Find("leafUuid"); e.Type == lineLastPrompt && p.JSON.Kind(target) == '"' {
+	switch target := p.all.Find("leafUuid"); {
+	case kind == session.KindOther:
+		p.Strange("line", e.Type)
+	case e.Type == lineLastPrompt && (p.JSON.Kind(target) == '"' || p.JSON.Kind(target) == 'n'):
 		e.Type, e.TargetID = session.TypeLeaf, p.JSON.String(target)
 	}
 	p.restOf(kind, jsonl.Value{}, p.all, lineKeys)
@@ -237,6 +240,7 @@ func (p *parser) readSystem() {
 	kind, ok := subtypes[e.CustomType]
 	if !ok {
 		kind = session.KindOther
+		p.Strange("system line", e.CustomType)
 	}
 	switch {
 	case e.CustomType == "local_command" && p.JSON.Kind(content) == '"':

@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/jsonl"
 	"pigrep/internal/script"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // call is the call of a tool that has been read.
@@ -82,7 +83,9 @@ func (p *parser) readCall() {
 		f.Kind = session.CallNested
 		p.Facts.Calls = append(p.Facts.Calls, f)
 	}
-	p.Facts.Calls[0].Unread = p.unread
+	if p.Facts.Calls[0].Unread = p.unread; p.unread {
+		p.Strange("script", "with commands that it computes")
+	}
 }
 
 // readScript reads the calls in a script of Codex's code mode: tools.exec_command({cmd: "ls"}).
@@ -250,6 +253,9 @@ func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
 			f.Dir = c.scan.Name(v)
 		}
 	}
+	if c.patch != nil && f.Command != nil {
+		into(f.Files, patchDir(f.Command))
+	}
 	if v, ok := c.argument("shell"); ok && f.Command != nil {
 		if d, ok := dialectOf(c.scan.Name(v)); ok {
 			f.Dialect = d
@@ -394,6 +400,37 @@ func patchOf(command []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// patchDir returns the directory in which a command applies a patch, relative to its own.
+func patchDir(command []byte) string {
+	before, _, _ := bytes.Cut(command, []byte("<<"))
+	if !bytes.Contains(before, []byte("cd ")) {
+		return ""
+	}
+	const own, below = "/a/a/a/a", "/a/a/a" // whatever it is called: cd .. leads out of it
+	all, _ := shellcmd.Commands(string(command), own)
+	for i := range all {
+		if dir := all[i].Dir; strings.HasPrefix(all[i].Label, "apply") {
+			if rest, ok := strings.CutPrefix(dir, own); ok {
+				return strings.TrimPrefix(rest, "/")
+			}
+			if rest, ok := strings.CutPrefix(dir, below); ok {
+				return ".." + rest
+			}
+			return dir
+		}
+	}
+	return ""
+}
+
+// into makes the relative paths of files those in a directory.
+func into(files []session.FileUse, dir string) {
+	for i := range files {
+		if name := files[i].Path; dir != "" && !path.IsAbs(name) {
+			files[i].Path = path.Join(dir, name)
+		}
+	}
 }
 
 // cutPatch returns the patch in a text, nil if there is none.

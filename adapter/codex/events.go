@@ -82,6 +82,7 @@ func (p *parser) readOtherEvent() {
 		return
 	case !ok:
 		kind = session.KindOther
+		p.Strange("event", p.typ)
 	case kind == "":
 		return
 	case kind == session.KindReply:

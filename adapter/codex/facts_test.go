@@ -27,6 +27,15 @@ func callOf(t *testing.T, r adapters.Read) (session.EntryCall, string) {
 
 const aPatch = "*** Begin Patch\n*** Add File: new.go\n+package new\n*** Update File: a.go\n*** Move to: b.go\n@@\n-x\n+y\n*** Delete File: old.go\n*** Update File: c.go\n@@\n-x\n+y\n*** End Patch"
 
+// below returns files in a directory.
+func below(dir string, files []session.FileUse) (list []session.FileUse) {
+	for _, f := range files {
+		f.Path = dir + "/" + f.Path
+		list = append(list, f)
+	}
+	return list
+}
+
 // What a call does is said alike, however it is written.
 func TestCalls(t *testing.T) {
 	patched := []session.FileUse{
@@ -66,7 +75,10 @@ func TestCalls(t *testing.T) {
 		{"patch in words", function("shell", `{"command":["apply_patch",`+quote(aPatch)+`],"workdir":"/x"}`), "",
 			session.EntryCall{Tool: "shell", Deed: session.DeedEdit, Files: patched, Dir: "/x"}},
 		{"patch in a shell", function("shell", `{"command":["bash","-lc",`+quote("cd x && apply_patch <<'EOF'\n"+aPatch+"\nEOF\n")+`]}`), "",
-			session.EntryCall{Tool: "shell", Deed: session.DeedEdit, Files: patched, Command: []byte("cd x && apply_patch <<'EOF'\n" + aPatch + "\nEOF\n")}},
+			session.EntryCall{Tool: "shell", Deed: session.DeedEdit, Files: below("x", patched), Command: []byte("cd x && apply_patch <<'EOF'\n" + aPatch + "\nEOF\n")}},
+		{"patch in another directory", function("exec_command", `{"cmd":`+quote("cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+x\n*** Add File: /b\n+x\n*** End Patch\nEOF\n")+`}`), "",
+			session.EntryCall{Tool: "exec_command", Deed: session.DeedEdit, Files: []session.FileUse{{Path: "sub/a", Deed: session.DeedWrite}, {Path: "/b", Deed: session.DeedWrite}},
+				Command: []byte("cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+x\n*** Add File: /b\n+x\n*** End Patch\nEOF\n")}},
 		{"patch in a command", function("exec_command", `{"cmd":`+quote("apply_patch <<'EOF'\n"+aPatch+"\nEOF\n")+`}`), "",
 			session.EntryCall{Tool: "exec_command", Deed: session.DeedEdit, Files: patched, Command: []byte("apply_patch <<'EOF'\n" + aPatch + "\nEOF\n")}},
 

@@ -40,6 +40,7 @@ func (p *parser) readItem() {
 		p.leavesOf(session.KindData, all, nil)
 		return
 	default:
+		p.Strange("item", p.typ)
 		e.Type = p.typ
 		p.leavesOf(session.KindOther, all, nil)
 		return
@@ -97,6 +98,7 @@ func (p *parser) readMessage() {
 	case session.RoleUser:
 		p.readUser(content)
 	default:
+		p.Strange("role", e.Role)
 		p.readTexts(session.KindOther, 0, content)
 	}
 }
@@ -135,6 +137,9 @@ func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
 			}
 			return jsonl.Value{}, false
 		}
+	}
+	if typ := p.JSON.Name(all.Find("type")); typ != "input_image" && typ != "image" {
+		p.Strange("block", typ)
 	}
 	p.Miss(v)
 	return jsonl.Value{}, false

@@ -116,6 +116,7 @@ func (p *parser) read(kind string) {
 	case lineAgents, lineAgentData:
 		p.readAgentMessage()
 	default:
+		p.Strange("line", kind)
 		if p.JSON.Kind(p.all.Find("payload")) == '{' {
 			p.leavesOf(session.KindOther, p.payload, nil)
 		} else {

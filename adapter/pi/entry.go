@@ -43,6 +43,7 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 				break
 			}
 			own = entryKeys
+			p.Strange("line", e.Type)
 		}
 		var more []string
 		if kind != "" {

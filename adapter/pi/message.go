@@ -67,6 +67,9 @@ func (p *parser) readMessage(v jsonl.Value) {
 	if ms := p.JSON.Time(all.Find("timestamp")); ms != 0 {
 		e.MessageTime = adapter.TimeOf(ms)
 	}
+	if keysOfRole[m.role] == nil && m.role != session.RoleSystem {
+		p.Strange("role", m.role)
+	}
 	p.readContent(all.Find("content"))
 	switch m.role {
 	case session.RoleUser:
@@ -132,6 +135,7 @@ func (p *parser) readBlock(v jsonl.Value) {
 	case "toolCall":
 		p.readCall(all, false)
 	default:
+		p.Strange("block", typ)
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}

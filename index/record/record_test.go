@@ -165,7 +165,7 @@ func TestTableRoundTrip(t *testing.T) {
 		visited := 0
 		for i, s := range got.Beginnings() {
 			want := session.Summary{
-				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, NameRank: list[i].NameRank, Delegated: list[i].Delegated, FirstPrompt: list[i].FirstPrompt,
+				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, NameRank: list[i].NameRank, Delegated: list[i].Delegated, Queued: list[i].Queued, Strange: list[i].Strange, FirstPrompt: list[i].FirstPrompt,
 				Subject: list[i].Subject, LastMessage: list[i].LastMessage, Oldest: list[i].Oldest, Newest: list[i].Newest,
 			}
 			if diff := cmp.Diff(want, *s); diff != "" || i != visited {

@@ -172,16 +172,20 @@ const (
 	rareGit      // string
 	rareRank     // int
 	rareDelegated
+	rareQueued
+	rareStrange // uint number of names; each: string, int
 )
 
 func (c *coder) rare(s *session.Summary) {
 	h := &s.Header
 	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
 	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
-		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank) | flag(s.Delegated, rareDelegated)
+		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank) | flag(s.Delegated, rareDelegated) |
+		flag(s.Queued, rareQueued) | flag(len(s.Strange) > 0, rareStrange)
 	natural(c, &flags)
 	if !c.writes {
-		h.Notes, h.Nested, s.Delegated = flags&rareNotes != 0, flags&rareNested != 0, flags&rareDelegated != 0
+		h.Notes, h.Nested, s.Delegated, s.Queued = flags&rareNotes != 0, flags&rareNested != 0, flags&rareDelegated != 0, flags&rareQueued != 0
+		s.Strange = nil
 		h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	}
 	if flags&rareRelation != 0 {
@@ -196,5 +200,15 @@ func (c *coder) rare(s *session.Summary) {
 	}
 	if flags&rareRank != 0 {
 		number(c, &s.NameRank)
+	}
+	if flags&rareStrange != 0 {
+		n := len(s.Strange)
+		if count(c, &n); !c.writes {
+			s.Strange = make([]session.Strange, min(n, session.MaxStrange))
+		}
+		for i := range s.Strange {
+			c.text(&s.Strange[i].Name)
+			number(c, &s.Strange[i].Count)
+		}
 	}
 }

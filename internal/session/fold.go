@@ -52,6 +52,9 @@ func (r *Record) Add(e *Entry) {
 		r.Pending = append(r.Pending, p)
 	}
 	r.resolve(e.ID)
+	for _, name := range e.Strange {
+		r.addStrange(name)
+	}
 	if !e.Timestamp.IsZero() {
 		if r.Oldest.IsZero() || e.Timestamp.Before(r.Oldest) {
 			r.Oldest = e.Timestamp
@@ -152,6 +155,18 @@ func (r *Record) lastID(other string) string {
 		}
 	}
 	return other
+}
+
+// addStrange counts a name that no adapter knows.
+func (r *Record) addStrange(name string) {
+	at, ok := slices.BinarySearchFunc(r.Strange, name, func(s Strange, name string) int { return strings.Compare(s.Name, name) })
+	switch {
+	case ok:
+		r.Strange = slices.Clone(r.Strange)
+		r.Strange[at].Count++
+	case len(r.Strange) < MaxStrange:
+		r.Strange = slices.Insert(slices.Clip(r.Strange), at, Strange{strings.Clone(name), 1})
+	}
 }
 
 // isLike reports whether entry i is written as another one is.
@@ -336,9 +351,14 @@ func (r *Record) addMessage(e *Entry) {
 
 // addPrompt sets the first prompt, and the subject until a prompt says what it is.
 func (r *Record) addPrompt(e *Entry) {
-	text, before := e.UserText, cmp.Or(r.Subject, r.FirstPrompt)
+	text := e.UserText
+	if r.Queued && !e.Pending && text != "" { // it is the first of the conversation
+		r.FirstPrompt, r.Subject = "", ""
+	}
+	before := cmp.Or(r.Subject, r.FirstPrompt)
 	if r.FirstPrompt == "" {
 		r.FirstPrompt = shorten(text, MaxFirstPrompt)
+		r.Queued = e.Pending && text != ""
 	}
 	if !saysLittle(before) {
 		return

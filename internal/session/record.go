@@ -120,10 +120,23 @@ type Summary struct {
 	Delegated   bool         // results of tools say what others used
 	LabelNames  []string     // distinct current labels, sorted; not updated beyond MaxLabelled labels
 
-	Documents int    // documents in the index
-	Tokens    uint64 // tokens of their text fields, for the average length in BM25
-	Skipped   int    // malformed pieces of lines that were skipped
+	Documents int       // documents in the index
+	Tokens    uint64    // tokens of their text fields, for the average length in BM25
+	Queued    bool      // FirstPrompt waits in a queue: the first prompt of the conversation itself takes its place
+	Strange   []Strange // sorted by name
+
+	Skipped int // malformed pieces of lines that were skipped
 }
+
+// Strange is a name in the lines of a file that its adapter does not know, such as "line foo", and how often
+// it occurs.
+type Strange struct {
+	Name  string
+	Count int
+}
+
+// MaxStrange is how many such names of a file are counted.
+const MaxStrange = 20
 
 // Title is what the session is called: its name, else its subject. It may have several
 // lines, and is "" without a prompt.

@@ -217,6 +217,7 @@ type Said struct {
 	CustomType  string
 	Images      []Image   // in order, without their data
 	MessageTime time.Time // the message's own timestamp, zero if absent
+	Strange     []string  // names that the adapter does not know: "line foo", "role bar"
 	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
 	Command     string    // user messages without UserText: a command that the user typed, with its arguments
 }

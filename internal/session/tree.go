@@ -67,15 +67,18 @@ func (r *Record) Tree() *Tree {
 }
 
 // Leaf returns the index of the current leaf: the last entry that can be one, or its
-// target if it is a "leaf" or "lane" entry, which may also stand apart. It is -1 if there
+// target if it is a "leaf" or "lane" entry, which may also stand apart, and then undoes earlier ones without a target. It is -1 if there
 // is none.
 func (t *Tree) Leaf() int {
+	chosen := true // nothing has undone the choice of a leaf
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
 		if t.dead.Has(i) {
 			continue
 		}
-		if n.Type == TypeLeaf || n.Type == TypeLane {
+		if n.Type == TypeLeaf && n.Apart && n.TargetID == "" {
+			chosen = false
+		} else if (n.Type == TypeLeaf || n.Type == TypeLane) && chosen {
 			if target := t.Find(n.TargetID); target >= 0 {
 				return target
 			}
@@ -462,7 +465,7 @@ func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
 		switch {
 		case n.ID == "", n.HasParent && !r.Nodes[leaf].HasParent, named(n.ID):
 			return nil, nil, false
-		case n.Apart && n.Type == TypeLeaf && (n.TargetID == r.Nodes[leaf].ID || n.TargetID == ""), n.Apart && n.Type != TypeLeaf && n.Type != TypeLane:
+		case n.Apart && n.Type == TypeLeaf && n.TargetID == r.Nodes[leaf].ID, n.Apart && n.Type != TypeLeaf && n.Type != TypeLane:
 			active = active.add(number) // in no branch
 		case r.Hidden.Has(number), n.Apart, n.Type == TypeLeaf, n.Type == TypeLane, n.Type == TypeCompaction, n.Type == TypeContextEdit, !n.HasParent, n.Beside:
 			return nil, nil, false

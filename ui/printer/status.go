@@ -41,6 +41,7 @@ type Status struct {
 	Copies    int               `json:"-"`                        // entries that are elsewhere, too
 	Partial   int               `json:"partialResults,omitempty"` // results with only the beginning of an output: see session.PartialResult
 	Skipped   []Skipped         `json:"skipped,omitempty"`        // the first of the skipped lines
+	Unknown   []UnknownName     `json:"unknown,omitempty"`        // names that no adapter knows; what they name is searchable as other
 	Errors    []FileError       `json:"errors,omitempty"`
 	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
 	Archive   *Keep             `json:"archive,omitempty"`     // of kept sessions, if some are to be kept, or were
@@ -97,6 +98,13 @@ type Root struct {
 type KindCount struct {
 	Kind      string `json:"kind"`
 	Documents int    `json:"documents"`
+}
+
+// UnknownName is a name in lines of an agent that its adapter does not know, and how often it occurs.
+type UnknownName struct {
+	Agent string `json:"agent"`
+	Name  string `json:"name"` // "line foo", "role bar"
+	Count int    `json:"count"`
 }
 
 // Skipped is a line of a session file that could not be indexed.
@@ -263,6 +271,9 @@ func (l *factList) content(s *Status) {
 func (l *factList) problems(s *Status) {
 	for _, k := range s.Skipped {
 		l.add("  line", fmt.Sprintf("%s:%d (offset %d): %s", l.path(k.Path), k.Line, k.Offset, k.Reason))
+	}
+	for i, u := range s.Unknown {
+		l.add(human.When(i == 0, "unknown")+human.When(i > 0, "  more"), u.Name+" of "+u.Agent+": "+human.Number(u.Count))
 	}
 	more := s.State.SkippedLines - len(s.Skipped)
 	l.add("  more", human.When(more > 0 && s.Built, human.Plural(more, "line", "lines")+": pigrep status --skipped"))

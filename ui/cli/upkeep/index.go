@@ -3,6 +3,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -298,7 +299,11 @@ const maxSkipped = 20
 
 func fillStatus(s *printer.Status, r *index.Reader) error {
 	s.Built, s.State, s.Documents = true, snapshot.StateOf(r), r.Documents()
+	unknown := make(map[printer.UnknownName]int)
 	for _, sum := range r.Summaries() {
+		for _, x := range sum.Strange {
+			unknown[printer.UnknownName{Agent: session.ShortAgent(sum.Agent), Name: x.Name}] += x.Count
+		}
 		s.Entries += sum.Entries
 		s.Indexed += sum.Checkpoint.Offset + sum.TailBytes
 		if sum.IsSession() {
@@ -318,6 +323,13 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 			s.Skipped = append(s.Skipped, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		}
 	}
+	for x, n := range unknown {
+		x.Count = n
+		s.Unknown = append(s.Unknown, x)
+	}
+	slices.SortFunc(s.Unknown, func(a, b printer.UnknownName) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Name, b.Name))
+	})
 	for _, row := range scope.Kinds {
 		n := 0
 		for _, seg := range r.Segments() {
