@@ -323,6 +323,11 @@ func (o *showOptions) neighbourhood(t *conversation.Target, list, focus []int) [
 		for _, i := range t.Reading(branch, f, o.Around.Or(-1)) {
 			chosen[i] = true
 		}
+		for _, i := range branch { // the result of a parallel call may stand behind those of others
+			if n := &t.Record.Nodes[i]; n.Role == session.RoleToolResult && n.ParentID == t.Record.Nodes[f].ID && o.Around.Or(-1) != 0 {
+				chosen[i] = true
+			}
+		}
 	}
 	return t.Tree.Together(slices.Sorted(maps.Keys(chosen)))
 }

@@ -26,14 +26,20 @@ import (
 
 // release prints the calls without a result.
 func (p *showText) release() {
-	for _, w := range p.waiting {
+	for len(p.waiting) > 0 {
+		w := p.waiting[0]
+		if w.result != nil {
+			p.waiting[0].result = nil
+			p.result(w.result)
+			continue
+		}
+		p.waiting = slices.Delete(p.waiting, 0, 1)
 		p.call(w)
 		p.callDiff(&w, false)
 		if p.s.Whole { // otherwise the result may just not be shown
 			p.line(resultIndent + p.Dim("(no result)"))
 		}
 	}
-	p.waiting = p.waiting[:0]
 }
 
 // call prints a call, with the id of its entry at the right.
@@ -182,6 +188,11 @@ func (p *showText) result(it *transcript.Item) {
 	edits := waitingCall{entry: e, files: transcript.Edits(e)}
 	i := slices.IndexFunc(p.waiting, func(w waitingCall) bool { return w.call.ID == e.ToolCallID && w.call.ID != "" })
 	asked := i >= 0
+	if i > 0 { // calls are printed in their order
+		kept := *it
+		p.waiting[i].result = &kept
+		return
+	}
 	if asked {
 		edits = p.waiting[i]
 		p.waiting = slices.Delete(p.waiting, i, i+1)
@@ -209,6 +220,11 @@ func (p *showText) result(it *transcript.Item) {
 		p.callDiff(&edits, true)
 	}
 	p.last = "call"
+	if asked && len(p.waiting) > 0 && p.waiting[0].result != nil {
+		next := p.waiting[0].result
+		p.waiting[0].result = nil
+		p.result(next)
+	}
 }
 
 // resultBlocks prints the blocks of a result, perhaps of a command, and reports whether some of

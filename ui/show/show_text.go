@@ -61,10 +61,11 @@ type showText struct {
 }
 
 type waitingCall struct {
-	entry *entry.Entry
-	call  *session.Call
-	files []diff.File     // what it did to files
-	inner []*session.Call // that it made, as its own entry says
+	entry  *entry.Entry
+	call   *session.Call
+	files  []diff.File      // what it did to files
+	result *transcript.Item // that came before those of earlier calls
+	inner  []*session.Call  // that it made, as its own entry says
 }
 
 func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, owner: -1}) }
