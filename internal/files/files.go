@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -132,6 +133,19 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 		return err
 	}
 	return Rename(f.Name(), path)
+}
+
+// Private makes a directory that nobody but this user can open, unless it is there. A directory of another
+// user is refused.
+func Private(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && (!info.IsDir() || isForeign(info) || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0) {
+		err = &fs.PathError{Op: "use", Path: dir, Err: fs.ErrPermission}
+	}
+	return err
 }
 
 // RealPath returns a path without symbolic links; "" if one of them leads nowhere. Elements at the end

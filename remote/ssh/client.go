@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ type Options struct {
 	Now     func() time.Time
 	Flags   []string // of the command on the host
 	Environ []string // of the programs that reach hosts
+
+	Dir    string        // for what a command leaves for the next ones: see keep.go; "" for nothing
+	Glance time.Duration // how long a host is waited for that did not answer a moment ago; 0: as any other
 }
 
 // A HostError says in a line why a host does not answer, and what to do about it.
@@ -54,8 +58,9 @@ type Client struct {
 
 	names sync.Map // of sessions that were in answers, by path: as commands accept them there
 
-	mu   sync.Mutex
-	conn *connection // nil before the first question
+	mu    sync.Mutex
+	conn  *connection // nil before the first question
+	alone bool        // connections are not kept for other commands
 }
 
 var _ remote.Answers = (*Client)(nil)
@@ -63,6 +68,9 @@ var _ remote.Answers = (*Client)(nil)
 func NewClient(h Host, o Options) *Client {
 	return &Client{Host: h, options: o, most: maxParts, whole: maxWaits * o.Wait}
 }
+
+// Again returns a client of the same host without a connection, as the next command has it.
+func (c *Client) Again() *Client { return NewClient(c.Host, c.options) }
 
 // Close ends the connection.
 func (c *Client) Close() {
@@ -91,6 +99,8 @@ type connection struct {
 	stdout   io.ReadCloser
 	lines    chan []byte // to be written to stdin
 	stderr   *tail
+	socket   string        // where ssh keeps the connection; "" for nowhere
+	found    bool          // the socket was there before
 	greeted  chan struct{} // closed when the host has said its greeting, or failed
 	ended    chan struct{} // closed when the program that reaches the host has ended
 	started  time.Time
@@ -109,17 +119,20 @@ type pending struct {
 	done    <-chan struct{} // nobody waits any more
 }
 
-// connect returns the connection, which may still be without its greeting.
-func (c *Client) connect() (*connection, error) {
+// connect returns the connection, which may still be without its greeting. A new one counts as begun at started.
+func (c *Client) connect(started time.Time) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != nil && c.conn.err() == nil {
 		return c.conn, nil
 	}
 	pigrep := fmt.Sprint("pigrep ", Command, " --protocol ", Protocol, " ", strings.Join(c.options.Flags, " "))
-	argv, first := c.command(strings.TrimSpace(pigrep), max(1, int(c.options.Wait.Seconds())))
+	socket := c.socket()
+	_, missing := os.Lstat(socket)
+	argv, first := c.command(strings.TrimSpace(pigrep), max(1, int(c.options.Wait.Seconds())), keeping(socket)...)
 	n := &connection{
-		command: exec.Command(argv[0], argv[1:]...), lines: make(chan []byte, 1), stderr: &tail{}, greeted: make(chan struct{}), ended: make(chan struct{}), asked: make(map[int]*pending), started: c.options.Now(),
+		command: exec.Command(argv[0], argv[1:]...), lines: make(chan []byte, 1), stderr: &tail{}, socket: socket, found: missing == nil,
+		greeted: make(chan struct{}), ended: make(chan struct{}), asked: make(map[int]*pending), started: started,
 	}
 	n.command.Env, n.command.Stderr, n.command.WaitDelay = c.options.Environ, n.stderr, time.Second
 	var err error
@@ -289,13 +302,10 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	n, err := c.connect()
-	if err != nil {
-		return err
-	}
 	late := time.NewTimer(c.options.Wait)
 	defer late.Stop()
-	if err := c.awaitGreeting(ctx, n); err != nil {
+	n, err := c.reach(ctx)
+	if err != nil {
 		return err
 	}
 	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Request: data}
@@ -444,9 +454,20 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	select {
 	case <-n.greeted: // whenever that was
 	default:
+		wait, since := c.patience()
+		if n.found && since == 0 { // half of the time is for logging in again
+			wait /= 2
+		}
 		select {
 		case <-n.greeted:
-		case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)):
+			c.remember(n, n.spoke)
+		case <-time.After(wait - c.options.Now().Sub(n.started)):
+			if since > 0 {
+				return c.notWaited(since)
+			}
+			if !n.found { // otherwise it logs in again
+				c.remember(n, false)
+			}
 			return c.slow(false)
 		case <-ctx.Done():
 			return ctx.Err()

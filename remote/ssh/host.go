@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -100,8 +101,9 @@ func options(seconds int) []string {
 }
 
 // command returns the program that reaches a shell on the host and runs a command of pigrep
-// there, which has only plain words. If first is not "", the shell reads it as its first line.
-func (h *Host) command(pigrep string, seconds int) (argv []string, first string) {
+// there, which has only plain words. If first is not "", the shell reads it as its first line. The further
+// options are those of ssh.
+func (h *Host) command(pigrep string, seconds int, further ...string) (argv []string, first string) {
 	script := searchPath + "exec " + pigrep
 	switch {
 	case h.cmd != "":
@@ -111,7 +113,7 @@ func (h *Host) command(pigrep string, seconds int) (argv []string, first string)
 	}
 	// The login shell there reads this. Between these quotes each shell, fish too, leaves all
 	// but quotes and backslashes alone, and there are none.
-	return append(append([]string{"ssh"}, options(seconds)...), "--", h.ssh, "sh -c '"+script+"'"), ""
+	return slices.Concat([]string{"ssh"}, options(seconds), further, []string{"--", h.ssh, "sh -c '" + script + "'"}), ""
 }
 
 // Try returns what to type to see whether a host can be reached.

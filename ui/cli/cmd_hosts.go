@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -54,6 +55,7 @@ func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) erro
 	clients := lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })
 	defer (&ssh.Hosts{Clients: clients}).Close()
 	answer := hostRows(ctx, a, clients, o.Check)
+	answer.Whole = o.Check
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -76,14 +78,15 @@ func hostRows(ctx context.Context, a *app.App, list []*ssh.Client, check bool) *
 	return answer
 }
 
-// hostRow asks a host twice: the first answer takes as long as connecting and bringing its index
-// up to date do.
+// hostRow asks a host twice: the first answer brings its index up to date. The second one takes as long as
+// that of a command, which connects first.
 func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer.HostRow {
 	row := printer.HostRow{Type: "host", Host: c.Host.Name}
 	status, err := ssh.Status.Ask(ctx, c, struct{}{})
 	if err == nil {
-		start := a.Now()
-		_, err = ssh.Ping.Ask(ctx, c, struct{}{})
+		start, again := a.Now(), c.Again()
+		defer again.Close()
+		_, err = ssh.Ping.Ask(ctx, again, struct{}{})
 		row.Latency = max(1, int32(a.Now().Sub(start).Milliseconds()))
 	}
 	if err != nil {
@@ -91,8 +94,8 @@ func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer
 		if e, ok := errors.AsType[*ssh.HostError](err); ok {
 			row.Hint = e.Hint
 		}
-		if check {
-			row.Hint = fmt.Sprintf("%s; %s", row.Hint, c.Try())
+		if check { // which is what some hints say
+			row.Hint = human.Joined("; ", human.When(!strings.Contains(row.Hint, "hosts --check"), row.Hint), c.Try())
 		}
 		return row
 	}

@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Vars = append(env.Vars,
 				"HOME="+home, "USERPROFILE="+home, "ROOT="+root,
-				"XDG_CACHE_HOME="+filepath.Join(env.WorkDir, "cache"), "LocalAppData="+filepath.Join(env.WorkDir, "cache"),
+				"XDG_CACHE_HOME="+filepath.Join(env.WorkDir, "cache"), "XDG_RUNTIME_DIR="+env.WorkDir, "LocalAppData="+filepath.Join(env.WorkDir, "cache"),
 				"PIGREP_INDEX_DIR="+filepath.Join(env.WorkDir, "index"), "TERM=xterm-256color",
 				"PIGREP_TORTURE="+os.Getenv("PIGREP_TORTURE"), // by which TestMain knows that it is the program
 				"PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR=", "NO_COLOR=", "FORCE_COLOR=", "COLUMNS=", "TZ=UTC",

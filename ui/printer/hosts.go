@@ -6,12 +6,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 )
 
 // Hosts is the answer of the hosts command.
-type Hosts struct{ Rows []HostRow }
+type Hosts struct {
+	Rows  []HostRow
+	Whole bool // problems and hints are printed as a whole, below the rows
+}
 
 // HostRow is another machine of the user's.
 type HostRow struct {
@@ -54,8 +61,13 @@ func (h *Hosts) Sheet(layout Layout) table {
 		}),
 		recordColumn("problem", func(x *row) string { return x.Problem }),
 	}, finish: func(x *row, r *sheetRow) {
-		if x.Hint != "" {
-			r.below = []string{"  " + x.Hint}
+		for _, text := range []string{human.When(h.Whole, x.Problem), x.Hint} {
+			if h.Whole {
+				text = ansi.Wordwrap(terminal.Clean(text), max(layout.Width-6, 20), "")
+			}
+			if text != "" {
+				r.below = append(r.below, lists.Map(strings.Split(text, "\n"), func(line string) string { return "  " + line })...)
+			}
 		}
 	}}
 }

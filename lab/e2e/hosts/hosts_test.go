@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -61,6 +62,7 @@ type machine struct {
 	name, home string
 	port       int
 	sshd       *exec.Cmd
+	logins     atomic.Int32
 }
 
 func newNetwork(t *testing.T) *network {
@@ -87,6 +89,17 @@ func newNetwork(t *testing.T) *network {
 	testkit.Check(t, os.WriteFile(filepath.Join(bin, "ssh"), []byte("#!/bin/sh\nexec "+real+" -F "+n.config.Name()+` "$@"`+"\n"), 0o755))
 	t.Cleanup(func() { n.config.Close(); n.known.Close() })
 	return n
+}
+
+// kept returns the sockets of connections that are kept for later commands.
+func (n *network) kept() []string {
+	list, _ := filepath.Glob(filepath.Join(n.dir, "pigrep", "????????????????")) // the pattern is valid
+	return list
+}
+
+// end ends a connection that is kept.
+func (n *network) end(socket string) error {
+	return exec.Command("ssh", "-O", "exit", "-o", "ControlPath="+socket, "any").Run()
 }
 
 // start starts the sshd of a machine, which settings may change, and waits until it listens.
@@ -127,9 +140,15 @@ func (n *network) start(t *testing.T, name, home string, settings ...string) *ma
 			if strings.Contains(lines.Text(), "Server listening") {
 				close(listening)
 			}
+			if strings.Contains(lines.Text(), "Accepted publickey") {
+				m.logins.Add(1)
+			}
 		}
 	}()
 	t.Cleanup(func() {
+		for _, socket := range n.kept() { // whose server would go on writing the log
+			_ = n.end(socket)
+		}
 		_ = m.sshd.Process.Kill()
 		<-ended
 		_ = m.sshd.Wait()
@@ -172,7 +191,7 @@ func (m *machine) write(t *testing.T, name, text string) {
 func (n *network) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = n.home
-	cmd.Env = []string{"HOME=" + n.home, "PATH=" + n.path, "PIGREP_CONFIG=none", "TZ=UTC", "PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR="}
+	cmd.Env = []string{"HOME=" + n.home, "PATH=" + n.path, "XDG_RUNTIME_DIR=" + n.dir, "PIGREP_CONFIG=none", "TZ=UTC", "PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR="}
 	return cmd
 }
 
@@ -423,6 +442,49 @@ func TestHostsThatFail(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(n.dir, "made")); err == nil {
 		t.Error("a host name ran a command")
+	}
+}
+
+// The login of a command serves the next ones, unless the settings of the user say where connections are kept.
+// One that leads nowhere any more costs no answer.
+func TestKeptConnection(t *testing.T) {
+	n := newNetwork(t)
+	m := n.start(t, "laptop", "laptop")
+	m.write(t, "own.jsonl", session("own", "/tmp", "a gibbon of the laptop"))
+	ask := func(args ...string) {
+		t.Helper()
+		if out, errs, code := n.pigrep(t, append(args, "--on", "laptop", "--wait", "1m")...); code != 0 || errs != "" {
+			t.Fatalf("%v: code %d, %s%s", args, code, errs, out)
+		}
+	}
+	for _, args := range [][]string{{"search", "gibbon"}, {"grep", "gibbon"}, {"sessions"}, {"show", "own"}} {
+		ask(args...)
+	}
+	if logins, kept := m.logins.Load(), n.kept(); logins != 1 || len(kept) != 1 {
+		t.Fatalf("%d logins, %d connections are kept", logins, len(kept))
+	}
+	socket := n.kept()[0]
+	if dir, err := os.Stat(filepath.Dir(socket)); err != nil || dir.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", dir.Mode(), err)
+	}
+	testkit.Check(t, n.end(socket))
+	l, err := net.Listen("unix", socket) // nobody answers there
+	testkit.Check(t, err)
+	testkit.Check(t, l.Close())
+	testkit.Check(t, os.WriteFile(socket, nil, 0o600))
+	ask("search", "gibbon")
+	for _, left := range n.kept() {
+		_ = n.end(left)
+		_ = os.Remove(left)
+	}
+	before := m.logins.Load()
+	own := filepath.Join(n.dir, "own")
+	fmt.Fprintf(n.config, "Host *\n  ControlMaster auto\n  ControlPath %s\n  ControlPersist 1m\n", own)
+	ask("search", "gibbon")
+	ask("search", "gibbon")
+	testkit.Check(t, n.end(own))
+	if logins, kept := m.logins.Load()-before, n.kept(); logins != 1 || len(kept) != 0 {
+		t.Errorf("with settings of the user: %d logins, %d connections are kept", logins, len(kept))
 	}
 }
 

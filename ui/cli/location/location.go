@@ -365,15 +365,24 @@ func (p *Location) findHosts(o *flags.Shared) error {
 		return err
 	}
 	options := HostOptions(p.App, o)
+	if options.Glance = 300 * time.Millisecond; len(list) == 1 && !here { // nobody else answers meanwhile
+		options.Glance = time.Second
+	}
 	p.Hosts = &ssh.Hosts{Clients: lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })}
 	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here} // for whole sessions
 	p.nameHost()
 	return nil
 }
 
-// HostOptions returns how hosts are asked.
+// HostOptions returns how hosts are asked. Each of them is waited for.
 func HostOptions(a *app.App, o *flags.Shared) ssh.Options {
-	options := ssh.Options{Version: a.Version, Schema: index.SchemaVersion, Wait: o.Wait, Zone: a.Zone().String(), Environ: a.Environ(), Now: a.Now}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pigrep-%d", os.Getuid()))
+	if own := a.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(own) {
+		dir = filepath.Join(own, "pigrep")
+	}
+	options := ssh.Options{
+		Dir: dir, Version: a.Version, Schema: index.SchemaVersion, Wait: o.Wait, Zone: a.Zone().String(), Environ: a.Environ(), Now: a.Now,
+	}
 	if o.Reveal {
 		options.Flags = append(options.Flags, "--reveal")
 	}
