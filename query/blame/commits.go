@@ -20,6 +20,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 )
 
 // A Commit is one of a repository, as git tells it.
@@ -172,6 +173,7 @@ type committed struct {
 	*collector
 	filter  *filter.Filter
 	changed map[string]*changed // by the name of the file
+	roots   map[*session.Summary]*session.Summary
 }
 
 // changed is what commits and calls changed in files with the same name.
@@ -311,8 +313,20 @@ func (x *committed) take(_ place, list []*change, names []string) {
 	}
 }
 
-// byText finds the session that wrote most lines of a commit before it. It returns the last such
-// call of the session, and its share of the lines.
+// root returns the session that a session works for, or is a part of.
+func (x *committed) root(s *session.Summary) *session.Summary {
+	if x.roots == nil {
+		x.roots = make(map[*session.Summary]*session.Summary)
+		lineage := sessions.NewLineage(x.reader)
+		for i := range x.reader.Summaries() {
+			x.roots[x.reader.Summary(i)] = x.reader.Summary(lineage.Root(lineage.Head(i)))
+		}
+	}
+	return x.roots[s]
+}
+
+// byText finds the session that wrote most lines of a commit before it, with its subagents. It returns the last
+// call of the one of them that wrote most, and the share of them all.
 func (x *committed) byText(c *Commit) (best *origin, share float64) {
 	type place struct { // of a line, however often the file has it
 		name string
@@ -334,7 +348,17 @@ func (x *committed) byText(c *Commit) (best *origin, share float64) {
 	}
 	slices.SortFunc(list, func(a, b written) int { return cmp.Or(a.by.compare(b.by), cmp.Compare(a.path, b.path)) })
 	list = slices.DeleteFunc(list, repeated(func(w written) (*origin, string) { return w.by, w.path }))
-	wrote, last := make(map[*session.Summary]map[place]bool), make(map[*session.Summary]*origin)
+	type part struct { // of a commit
+		lines map[place]bool
+		last  *origin // the last call that wrote one of them
+	}
+	own, families := make(map[*session.Summary]*part), make(map[*session.Summary]*part)
+	wrote := func(of map[*session.Summary]*part, s *session.Summary, at place, by *origin) {
+		if of[s] == nil {
+			of[s] = &part{lines: make(map[place]bool)}
+		}
+		of[s].lines[at], of[s].last = true, by
+	}
 	for _, w := range list {
 		s := w.by.session
 		for _, name := range names[path.Base(w.path)] {
@@ -343,18 +367,23 @@ func (x *committed) byText(c *Commit) (best *origin, share float64) {
 			}
 			for _, n := range w.lines {
 				if at := (place{name, n}); wanted[at] {
-					if wrote[s] == nil {
-						wrote[s] = make(map[place]bool)
-					}
-					wrote[s][at], last[s] = true, w.by
+					wrote(own, s, at, w.by)
+					wrote(families, x.root(s), at, w.by)
 				}
 			}
 		}
 	}
-	for s, by := range last {
-		n := float64(len(wrote[s])) / float64(len(wanted))
-		if n >= enoughText && (n > share || n == share && by.compare(best) > 0) {
-			best, share = by, n
+	var family *session.Summary
+	for s, p := range families {
+		n := float64(len(p.lines)) / float64(len(wanted))
+		if n >= enoughText && (n > share || n == share && p.last.compare(best) > 0) {
+			family, best, share = s, p.last, n
+		}
+	}
+	most := 0
+	for s, p := range own { // the one of the family that wrote most of it
+		if n := len(p.lines); x.root(s) == family && (n > most || n == most && p.last.compare(best) > 0) {
+			best, most = p.last, n
 		}
 	}
 	return best, share

@@ -543,7 +543,7 @@ func TestDefaultsInTexts(t *testing.T) {
 	root := newRootCommand(a)
 	for flag, want := range map[string]string{
 		"similar limit": fmt.Sprintf("(default %d)", similar.DefaultLimit), "fix limit": fmt.Sprintf("(default %d)", fix.DefaultLimit),
-		"log limit": fmt.Sprintf("(default %d, at most %d)", defaultCommits, mostCommits), "init key": "(default " + usualKey + ")",
+		"log limit": fmt.Sprintf("(default %d; 0 is no limit)", defaultCommits), "init key": "(default " + usualKey + ")",
 		"search limit": fmt.Sprintf("(default %d, with --flat %d)", search.DefaultLimit, search.DefaultFlatLimit), "search per-session": fmt.Sprintf("(default %d)", search.DefaultPerSession),
 		"show around": fmt.Sprintf("(default %d before and %d after)", entry.Before, entry.After), "recap limit": fmt.Sprintf("(default %d)", shownSessions),
 		"remote add password-env": "(default " + usualPassword + ")", "remote add prefix": "(default " + opensearch.DefaultPrefix + ")",

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 
 	"pigrep/internal/files"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/blame"
@@ -213,7 +215,7 @@ func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string)
 			return err
 		}
 	}
-	return askCommits(ctx, a, q, &o.Shared, &o.Options, "commit", req)
+	return askCommits(ctx, a, q, &o.Shared, &o.Options, "commit", a.Absolute("."), req, false)
 }
 
 type logOptions struct {
@@ -222,28 +224,29 @@ type logOptions struct {
 }
 
 // defaultCommits is how many commits log lists; it reads what each of them changed.
-const (
-	defaultCommits = 20
-	mostCommits    = 1000
-)
+const defaultCommits = 20
 
 func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error {
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	most := min(cmp.Or(max(o.Limit.N, 0), defaultCommits), mostCommits)
-	list, err := logged(ctx, a, strings.Join(args, ""), most)
+	most := defaultCommits
+	if o.Limit.Given {
+		most = cmp.Or(o.Limit.N, math.MaxInt32-1) // 0 is no limit
+	}
+	dir, list, err := logged(ctx, a, strings.Join(args, ""), most+1)
 	if err != nil {
 		return err
 	}
-	return askCommits(ctx, a, q, &o.Shared, &o.Options, "log", blame.CommitRequest{Commits: list})
+	more := len(list) > most
+	return askCommits(ctx, a, q, &o.Shared, &o.Options, "log", dir, blame.CommitRequest{Commits: list[:min(len(list), most)]}, more)
 }
 
-func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
+func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command, dir string, req blame.CommitRequest, more bool) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
-		return remote.Commits.Ask(ctx, x, req)
+		return compareCommits(ctx, a, dir, req, func(req blame.CommitRequest) (*blame.CommitResponse, error) { return remote.Commits.Ask(ctx, x, req) })
 	})
 	if err != nil {
 		return err
@@ -255,7 +258,7 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
 	x.Know(&q.Out.Layout)
-	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command}); err != nil {
+	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command, More: more}); err != nil {
 		return err
 	}
 	if len(res.Unread) > 0 { // a warning says so
@@ -270,7 +273,56 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	})
 }
 
-// Limits in bytes: of the lines of a commit, of the lines of all commits, and of a line.
+// commitsAtOnce is how many commits are compared at once, at most.
+const commitsAtOnce = 200
+
+// compareCommits asks which sessions made commits, with the lines that they add. It keeps the lines of some
+// commits at a time; those that did not fit are compared next.
+func compareCommits(ctx context.Context, a *app.App, dir string, req blame.CommitRequest, ask func(blame.CommitRequest) (*blame.CommitResponse, error)) (*blame.CommitResponse, error) {
+	if len(req.Commits) == 0 {
+		return ask(req)
+	}
+	all := &blame.CommitResponse{Rows: make([]blame.CommitRow, len(req.Commits))}
+	left := make([]int, len(req.Commits))
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		now := left[:min(len(left), commitsAtOnce)]
+		list := lists.Map(now, func(i int) blame.Commit { return req.Commits[i] })
+		broken, err := addPatches(ctx, a, dir, list)
+		if err != nil {
+			return nil, err
+		}
+		some := req
+		some.Commits = nil
+		var asked, again []int
+		for k, c := range list {
+			if c.Unread && c.Added == nil && !broken {
+				again = append(again, now[k])
+				continue
+			}
+			asked, some.Commits = append(asked, now[k]), append(some.Commits, c)
+		}
+		res, err := ask(some)
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range asked {
+			all.Rows[i] = res.Rows[k]
+		}
+		all.Found, all.Unread, all.About.Index = all.Found+res.Found, append(all.Unread, res.Unread...), res.About.Index
+		for _, w := range res.Warnings {
+			if !slices.Contains(all.Warnings, w) {
+				all.Warnings = append(all.Warnings, w)
+			}
+		}
+		left = append(again, left[len(now):]...)
+	}
+	return all, nil
+}
+
+// Limits in bytes: of the lines of a commit, of the lines that are compared at once, and of a line.
 const (
 	mostAdded    = 16 << 20
 	mostAddedAll = 48 << 20
@@ -344,44 +396,46 @@ func commitOf(ctx context.Context, a *app.App, dir, rev string) (string, error) 
 	return hash, err
 }
 
-// commitsBefore returns the latest commits up to one, or those that change a file or directory, with
-// the lines that they add.
+// commitsBefore returns the latest commits up to one, or those that change a file or directory.
 func commitsBefore(ctx context.Context, a *app.App, dir, hash, path string, most int) (list []blame.Commit, err error) {
 	args := []string{"rev-list", "--encoding=UTF-8", "--format=%ct %s", "--max-count=" + strconv.Itoa(most), hash, "--"}
 	if path != "" {
 		args = append(args, path)
 	}
-	var hashes strings.Builder
 	err = git(ctx, a, dir, "", func(r *bufio.Reader) {
 		for line, more := nextLine(r); more; line, more = nextLine(r) {
 			if hash, ok := strings.CutPrefix(line, "commit "); ok {
-				list = append(list, blame.Commit{Hash: hash})
-				hashes.WriteString(hash + "\n")
 				line, _ = nextLine(r)
-				c := &list[len(list)-1]
 				when, subject, _ := strings.Cut(line, " ")
 				seconds, _ := strconv.ParseInt(when, 10, 64)
-				c.Subject, c.Time = subject, time.Unix(seconds, 0).UTC()
+				list = append(list, blame.Commit{Hash: hash, Subject: subject, Time: time.Unix(seconds, 0).UTC()})
 			}
 		}
 	}, args...)
-	if err != nil || len(list) == 0 {
-		return nil, err
+	return list, err
+}
+
+// addPatches adds to commits the lines that they add. broken says that git could not read all of them.
+func addPatches(ctx context.Context, a *app.App, dir string, list []blame.Commit) (broken bool, err error) {
+	var hashes strings.Builder
+	for i := range list {
+		hashes.WriteString(list[i].Hash + "\n")
 	}
 	var last *blame.Commit
 	err = git(ctx, a, dir, hashes.String(), func(r *bufio.Reader) { last = readPatches(r, list, mostAdded, mostAddedAll) },
 		"diff-tree", "--stdin", "--root", "-r", "--patch", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/")
-	if e, ok := errors.AsType[*gitError](err); ok {
-		a.Warn("git cannot say what some of the commits changed: %s", e.message)
-		err = nil
-		for i := len(list) - 1; i >= 0; i-- {
-			list[i].Unread = true
-			if &list[i] == last {
-				break
-			}
+	e, broken := errors.AsType[*gitError](err)
+	if !broken {
+		return false, err
+	}
+	a.Warn("git cannot say what some of the commits changed: %s", e.message)
+	for i := len(list) - 1; i >= 0; i-- {
+		list[i].Unread = true
+		if &list[i] == last {
+			break
 		}
 	}
-	return list, err
+	return true, nil
 }
 
 // nextLine returns a line without its end. Of one that is too long, it returns the beginning.
@@ -471,7 +525,8 @@ func pathOf(text string) string {
 	return strings.TrimPrefix(text, "b/")
 }
 
-func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Commit, error) {
+// logged returns the latest commits of the working directory, or those that change a path, and where git runs.
+func logged(ctx context.Context, a *app.App, name string, most int) (string, []blame.Commit, error) {
 	dir, path := a.Absolute("."), ""
 	if name != "" {
 		path = a.Absolute(name)
@@ -485,13 +540,13 @@ func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Com
 		if _, ok := errors.AsType[*gitError](err); ok {
 			err = problem.Usagef("", "the repository of %s has no commits yet", dir)
 		}
-		return nil, err
+		return dir, nil, err
 	}
 	list, err := commitsBefore(ctx, a, dir, "HEAD", path, most)
 	if e, ok := errors.AsType[*gitError](err); ok {
-		return nil, problem.Usagef("", "cannot list the commits of %s: %s", dir, e.message)
+		return dir, nil, problem.Usagef("", "cannot list the commits of %s: %s", dir, e.message)
 	}
-	return list, err
+	return dir, list, err
 }
 
 // noneBelow says that no session was started in a directory or below it, if so.
@@ -516,11 +571,13 @@ func otherCheckout(ctx context.Context, x *snapshot.Snapshot, dir string) []stri
 	if hasBelow(x.Reader.Summaries(), dir) {
 		return nil
 	}
-	list, err := logged(ctx, x.App, dir, defaultCommits)
+	dir, list, err := logged(ctx, x.App, dir, defaultCommits)
 	if err != nil || len(list) == 0 {
 		return nil
 	}
-	made, err := blame.Commits(ctx, x.Reader, x.Agents, x.Source(), blame.CommitRequest{Commits: list})
+	made, err := compareCommits(ctx, x.App, dir, blame.CommitRequest{Commits: list}, func(req blame.CommitRequest) (*blame.CommitResponse, error) {
+		return blame.Commits(ctx, x.Reader, x.Agents, x.Source(), req)
+	})
 	if err != nil {
 		return nil
 	}

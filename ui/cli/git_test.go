@@ -59,7 +59,10 @@ func (c *checkout) log(t *testing.T, name string, env ...string) (list []string,
 	a, _, errs := testApp(t)
 	a.WorkDir = c.dir
 	a.Environ = func() []string { return append(append(os.Environ(), c.env...), env...) }
-	commits, err := logged(t.Context(), a, name, 100)
+	dir, commits, err := logged(t.Context(), a, name, 100)
+	if err == nil {
+		_, err = addPatches(t.Context(), a, dir, commits)
+	}
 	if err != nil {
 		return []string{err.Error()}, errs.String()
 	}

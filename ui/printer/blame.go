@@ -243,6 +243,7 @@ func onTwoLines(text string, width int) []string {
 type Commits struct {
 	Response *blame.CommitResponse
 	Command  string // commit or log
+	More     bool   // there are older commits, which are not listed
 }
 
 func (c *Commits) JSON(j *JSON) {
@@ -250,10 +251,11 @@ func (c *Commits) JSON(j *JSON) {
 	j.Stream(&Stream{
 		Command: c.Command, Name: "commits", Rows: rowsIn(r.Rows, nil),
 		end: struct {
-			Total int `json:"total"`
-			Found int `json:"found"`
+			Total int  `json:"total"`
+			Found int  `json:"found"`
+			More  bool `json:"more,omitempty"`
 			search.About
-		}{len(r.Rows), r.Found, listedAbout(r.About)},
+		}{len(r.Rows), r.Found, c.More, listedAbout(r.About)},
 	})
 }
 
@@ -315,5 +317,8 @@ func (c *Commits) Text(t *Text) {
 		if c.Command == "commit" {
 			t.printSaid(session.KindReply, x.Reply)
 		}
+	}
+	if c.More {
+		t.Print("\n", t.Dim("the latest "+human.Plural(len(r.Rows), "commit", "commits")+" (more: -n)"), "\n")
 	}
 }
