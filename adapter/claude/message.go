@@ -105,7 +105,9 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	typ := p.JSON.Name(all.Find("type"))
 	known, ok := blockKeys[typ]
 	if !ok && !(kind == session.KindReply && strings.HasSuffix(typ, "_tool_result")) {
-		p.Strange("block", typ)
+		if typ != "fallback" { // to another model, which the reply names
+			p.Strange("block", typ)
+		}
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}

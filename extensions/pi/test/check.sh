@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the package for pi: types, unit tests, and the package in the real pi, driven in a
-# terminal with a model on this machine. TypeScript, three versions of pi and a node that
+# terminal with a model on this machine. TypeScript, four versions of pi and a node that
 # runs them come from npm into a scratch directory; nothing outside of it is touched.
 # Without npm, go, tmux or the registry there is nothing to test with, and the script says
 # so and ends well; with CI=true, tmux must be there.
@@ -29,7 +29,7 @@ else
 fi
 scratch="$(cd "$scratch" && pwd)"
 captures="${CAPTURES:-$scratch/captures}"
-read -r -a versions <<<"${VERSIONS:-0.78.1 0.87.1 1.5.2}"
+read -r -a versions <<<"${VERSIONS:-0.78.1 0.87.1 1.5.2 1.6.0}"
 bound() { # of the time, where the system has the program
 	local seconds="$1"
 	shift

@@ -30,7 +30,7 @@ test("command and keys can be set, and a key taken away", () => {
 
 test("commands can be run for a shortcut from 0.84.2", () => {
 	assert.deepEqual(
-		["0.78.1", "0.84.1", "0.84.2", "0.87.1", "1.0.0", "1.5.2"].map(runsCommands),
-		[false, false, true, true, true, true],
+		["0.78.1", "0.84.1", "0.84.2", "0.87.1", "1.0.0", "1.5.2", "1.6.0"].map(runsCommands),
+		[false, false, true, true, true, true, true],
 	);
 });
