@@ -24,6 +24,7 @@ var aboutPi = []string{
 	"PI_CODING_AGENT_DIR=", // an example of a variable
 	"ed gli ho",            // an Italian word
 	"openssl,pi,",          // a program
+	"codex|pi|omp",         // directories of agents
 }
 
 // Texts say "agent" where they mean any agent: pi is one of several. Texts are strings of the

@@ -284,7 +284,7 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 		return &adapter.Obstacle{Reason: "it has no messages"}
 	case s.CWD == "":
 		return &adapter.Obstacle{Reason: "it does not say in which directory it began"}
-	case q.Dir != "" && filepath.Clean(q.Dir) != filepath.Clean(s.CWD):
+	case q.Dir != "" && filepath.Clean(q.Dir) != filepath.Clean(s.CWD) && (env.RealPath == nil || env.RealPath(q.Dir) != env.RealPath(s.CWD)):
 		return &adapter.Obstacle{Reason: "Claude Code finds a session only in the directory where it began", Hint: "continue it in " + s.CWD + "; if that directory is gone, make it again"}
 	case above != home(env):
 		return &adapter.Obstacle{Reason: "Claude Code looks for sessions in " + home(env), Hint: "set " + configDirVariable + "=" + shellcmd.Here.Quote(above)}

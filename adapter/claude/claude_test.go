@@ -193,6 +193,7 @@ func TestResume(t *testing.T) {
 		{"a session", adapter.ResumeRequest{Record: own}, nil, "claude --resume " + id},
 		{"a fork", adapter.ResumeRequest{Record: own, Fork: true}, nil, "claude --resume " + id + " --fork-session"},
 		{"in its own directory", adapter.ResumeRequest{Record: own, Dir: "/home/u/app/"}, nil, "claude --resume " + id},
+		{"in its own directory, by a link", adapter.ResumeRequest{Record: own, Dir: "/home/u/link"}, nil, "claude --resume " + id},
 		{"elsewhere", adapter.ResumeRequest{Record: own, Dir: "/home/u"}, nil, "Claude Code finds a session only in the directory where it began"},
 		{"a subagent", adapter.ResumeRequest{Record: sub, Root: &own.Summary}, nil, "claude --resume " + id},
 		{"an orphan", adapter.ResumeRequest{Record: sub}, nil, "it is a subagent, and the session that it worked for is gone"},
@@ -206,7 +207,9 @@ func TestResume(t *testing.T) {
 		{"no directory", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "")}, nil, "it does not say in which directory it began"},
 	}
 	for _, tt := range tests {
-		r, err := New().Resume(environment(tt.vars), &tt.q)
+		env := environment(tt.vars)
+		env.RealPath = func(path string) string { return strings.Replace(path, "/link", "/app", 1) }
+		r, err := New().Resume(env, &tt.q)
 		got := ""
 		var o *adapter.Obstacle
 		if errors.As(err, &o) {
