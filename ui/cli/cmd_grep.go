@@ -225,7 +225,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		sum, err = searchFiles(ctx, x, req, visit)
 		return err
 	}
-	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
+	out.End = func() (*grep.Summary, search.About) { return sum, search.About{Warnings: x.Lacks, Index: x.State} }
 	if o.Null {
 		last := ""
 		err = out.Each(func(m *grep.Match) error {
@@ -274,7 +274,7 @@ func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, vi
 		return sum, grepProblem(ctx, err)
 	}
 	if x.Hosts != nil {
-		x.State.Files = found.Index.Files
+		x.Lacks, x.State.Files = found.Warnings, found.Index.Files
 		x.State.Complete = x.State.Complete && found.Index.Complete
 		return sum, nil
 	}

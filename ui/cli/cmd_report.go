@@ -377,6 +377,9 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	}
 	defer x.Close()
 
+	if a.JSON { // otherwise they were said
+		res.Warnings = append(res.Warnings, x.Lacks...)
+	}
 	x.Report(&res.Index, res.Warnings)
 	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res, All: o.All}); err != nil {

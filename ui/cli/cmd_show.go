@@ -238,7 +238,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 		}
 		return entries.End(ctx, a, show.RawEntries(a.Out, header, entries.All, a.Streams.OutTTY))
 	}
-	s := &show.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.Full, Whole: whole, Branches: o.allBranches(), Marks: marks}
+	s := &show.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.Full, Whole: whole, Branches: o.allBranches(), Marks: marks, Lacks: o.x.Lacks}
 	for _, i := range focus {
 		s.Focus[i] = true
 	}

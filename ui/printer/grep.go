@@ -45,7 +45,7 @@ type Grep struct {
 
 	// Each calls visit for each match; End is called after the last one.
 	Each func(visit func(*grep.Match) error) error
-	End  func() (*grep.Summary, search.IndexState)
+	End  func() (*grep.Summary, search.About)
 }
 
 func (g *Grep) Text(t *Text) { g.lines(&grepText{Text: t, Grep: g}) }
@@ -338,7 +338,7 @@ func (g *Grep) JSON(j *JSON) {
 			})
 		},
 		Tail: func(int) any {
-			sum, state := g.End()
+			sum, about := g.End()
 			return struct {
 				Lines    int  `json:"total"`
 				Matches  int  `json:"totalMatches"`
@@ -346,7 +346,7 @@ func (g *Grep) JSON(j *JSON) {
 				WithHits int  `json:"filesWithMatch"`
 				Limited  bool `json:"limited,omitempty"`
 				search.About
-			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, listedAbout(search.About{Index: state})}
+			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, listedAbout(about)}
 		},
 	})
 }
@@ -381,14 +381,14 @@ func (g *Grep) messages(out *grepLines, lead grepLead) {
 	if out.Err != nil {
 		return
 	}
-	sum, state := g.End()
+	sum, about := g.End()
 	message := out.encoded(grepMessage{"summary", struct {
 		head
 		grepLead
 		Stats   grepStats `json:"stats"`
 		Limited bool      `json:"limited,omitempty"`
 		search.About
-	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, listedAbout(search.About{Index: state})}})
+	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, listedAbout(about)}})
 	out.finish(message[:len(message)-1])
 }
 

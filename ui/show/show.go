@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type Show struct {
 	Whole    bool                 // the conversation, not the neighbourhood of an entry
 	Branches bool                 // mark abandoned entries, since several branches are shown
 	Zone     *time.Location       // of an export; nil prints UTC as in pipes
+	Lacks    []string             // the machines and archives that did not answer, as sentences
 }
 
 // SessionFacts is what is printed above a conversation.
@@ -87,7 +89,17 @@ func (s *Show) JSON(j *printer.JSON) {
 	j.Stream(&printer.Stream{
 		Command: "show", Session: &s.Session, Name: "entries",
 		Rows: printer.RowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
-		Tail: func(n int) any { return j.InLines("entries", n) },
+		Tail: func(n int) any {
+			tail := j.InLines("entries", n)
+			if len(s.Lacks) == 0 {
+				return tail
+			}
+			lacks := map[string]any{"complete": false, "warnings": s.Lacks}
+			if lines, ok := tail.(map[string]any); ok {
+				maps.Copy(lacks, lines)
+			}
+			return lacks
+		},
 	})
 }
 
