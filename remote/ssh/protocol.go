@@ -1,5 +1,5 @@
 // Package ssh asks other machines of this user: the pigrep there answers, over the stdin and
-// stdout of the user's own ssh. Nothing listens, and nothing is kept or copied.
+// stdout of the user's own ssh. Nothing listens on a network, and nothing that a host says is kept.
 //
 // Both sides write JSON objects, one a line. The host begins with a greeting, a line that
 // starts with greetingMark; what its shell prints before is skipped. Then the client sends
