@@ -376,7 +376,10 @@ func (p *Location) findHosts(o *flags.Shared) error {
 
 // HostOptions returns how hosts are asked. Each of them is waited for.
 func HostOptions(a *app.App, o *flags.Shared) ssh.Options {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pigrep-%d", os.Getuid()))
+	dir := ""
+	if a.TempDir != "" {
+		dir = filepath.Join(a.TempDir, fmt.Sprintf("pigrep-%d", os.Getuid()))
+	}
 	if own := a.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(own) {
 		dir = filepath.Join(own, "pigrep")
 	}
