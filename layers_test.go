@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 	"pigrep/index/format":   {},
 	"pigrep/index/layout":   {"pigrep/internal/files"},
 	"pigrep/index/record":   {"pigrep/index/format", "pigrep/internal/session"},
-	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
+	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/lists", "pigrep/internal/session"},
 }
 
 // sealed says which packages alone may import a module, or a package of it; the
