@@ -31,12 +31,12 @@ func (l *Listed) Spending(s *session.Summary) Spent {
 	return spent
 }
 
-// CostText writes the cost: ~$1.20 if a part of it is estimated, ≥$1.20 if some models have no price, – if
+// CostText writes the cost: ~$1.20 if a part of it is estimated, ≥ $1.20 if some models have no price, – if
 // none has one; "" for no tokens.
 func (s *Spent) CostText() string {
 	switch {
 	case s.Cost > 0:
-		return human.When(s.Unpriced > 0, "≥") + human.When(s.Estimated > 0, "~") + human.Cents.Text(s.Cost)
+		return human.When(s.Unpriced > 0, "≥ ") + human.When(s.Estimated > 0, "~") + human.Cents.Text(s.Cost)
 	case s.Unpriced > 0:
 		return "–"
 	}

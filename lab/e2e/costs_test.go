@@ -88,7 +88,7 @@ func TestCostsAreThoseOfUsage(t *testing.T) {
 	if got, want := sum("sessions")[grows].String(), "120000 tokens, $1.00, $1.00 estimated, 0 unpriced"; got != want {
 		t.Errorf("a session that has grown: %s, want %s", got, want)
 	}
-	for name, want := range map[string]string{"origin": "202k tokens · ≥$0.50", "fork": "101k tokens · $0.25", claudeID: "120k tokens · ~$1.00"} {
+	for name, want := range map[string]string{"origin": "202k tokens · ≥ $0.50", "fork": "101k tokens · $0.25", claudeID: "120k tokens · ~$1.00"} {
 		if got := run("show", "--session-dir", dir, name); !strings.Contains(got, want) {
 			t.Errorf("show %s lacks %q:\n%s", name, want, got)
 		}

@@ -44,7 +44,7 @@ func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Respon
 		m.Sessions = slices.Concat(rows...)
 		lists.SortStable(m.Sessions, compareActivity)
 	}
-	m.Sessions = first(distinct(m.Sessions), req.Limit)
+	m.Sessions = first(req.Arrange(distinct(m.Sessions)), req.Limit)
 	return m
 }
 
@@ -116,6 +116,7 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, list []*sessions
 			m.Sessions = append(m.Sessions, *row)
 		}
 	}
+	m.Sessions = req.Arrange(m.Sessions)
 	req.Answer(m, found)
 }
 

@@ -207,7 +207,7 @@ func TestAtLeast(t *testing.T) {
 // A session that is on several hosts is listed once, with the copy that went on longest.
 func TestUnionOfSessions(t *testing.T) {
 	for i, s := range shelves(t, testkit.HowMany(4, 4, 8)) {
-		for _, req := range []sessions.Request{{}, {Limit: 2}, {Text: "token", Limit: search.All}, {Forks: true}} {
+		for _, req := range []sessions.Request{{}, {Limit: 2}, {Text: "token", Limit: search.All}, {Forks: true}, {Order: "messages"}, {Order: "size", Text: "token", Limit: search.All}} {
 			req.Together, req.Env = true, filter.Env{Now: now}
 			answers, err := together(t, s, req, func(i int, req sessions.Request) (*sessions.Response, error) {
 				list, err := sessions.List(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
@@ -233,6 +233,11 @@ func TestUnionOfSessions(t *testing.T) {
 				}
 			}
 			got := merge.Sessions(&req, answers)
+			for k := range max(len(got.Sessions)-1, 0) {
+				if a, b := got.Sessions[k], got.Sessions[k+1]; req.Order == "messages" && a.Messages < b.Messages || req.Order == "size" && a.Size < b.Size {
+					t.Errorf("by %s: %d, %d messages and %d, %d bytes follow each other", req.Order, a.Messages, b.Messages, a.Size, b.Size)
+				}
+			}
 			if req.Limit == 2 {
 				if len(got.Sessions) > 2 || got.Total < len(ids) {
 					t.Errorf("%d sessions of %d", len(got.Sessions), got.Total)

@@ -52,9 +52,10 @@ type Request struct {
 
 	search.Among
 
-	Any   bool // as of search.Request
-	Named bool // only sessions with a name
-	Forks bool // only forks and sessions that have forks, each family together
+	Order string // one of Orders; "": the latest first, or with a text the best match
+	Any   bool   // as of search.Request
+	Named bool   // only sessions with a name
+	Forks bool   // only forks and sessions that have forks, each family together
 
 	// Subagents lists subagents too. Without it, and without a text or sessions that are
 	// named, the session that a subagent works for stands for it.
@@ -82,11 +83,42 @@ type Response struct {
 	Held  []uint64         `json:",omitempty"` // without a text: the session.Summary.Identity of each session, before the limit; 0 without an id
 }
 
+// Orders are the orders in which a list may be asked for, each with the largest first.
+var Orders = []string{"cost", "tokens", "messages", "size", "newest"}
+
+// Arrange puts a list into the order of the request, and leaves out what is beyond its limit.
+func (r *Request) Arrange(list []Session) []Session {
+	of := map[string]func(s *Session) float64{
+		"cost": func(s *Session) float64 { return s.Cost }, "tokens": func(s *Session) float64 { return float64(s.Tokens) },
+		"messages": func(s *Session) float64 { return float64(s.Messages) }, "size": func(s *Session) float64 { return float64(s.Size) },
+		"newest": func(s *Session) float64 { return 0 },
+	}[r.Order]
+	if of == nil {
+		return list
+	}
+	lists.SortStable(list, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(of(&b), of(&a)), b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
+	})
+	if limit := r.most(); limit > 0 && limit < len(list) {
+		list = list[:limit]
+	}
+	return list
+}
+
+// most is how many sessions are listed; 0 for all.
+func (r *Request) most() int {
+	if r.Text != "" {
+		return cmp.Or(max(r.Limit, 0), DefaultSessions)
+	}
+	return r.Limit
+}
+
 // Session is one row of the list. Score and the counts of hits are set when the
 // request had a text.
 type Session struct {
 	search.SessionHit
 	ParentPath string      `wire:"session"` // of the parent, when it is indexed
+	Size       int64       // bytes of its file, as it is stored
 	Subagents  int         // that work for it or for its subagents
 	Depth      int         // with Request.Forks: how many of its ancestors are in the list
 	Hit        *search.Hit // the best hit
@@ -121,7 +153,7 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		list.Held = lists.Map(members, func(i int) uint64 { return l.r.Summary(i).Identity() })
 	}
 	whole := req.Forks && req.Together // only all of a family says where it belongs
-	if req.Limit > 0 && len(members) > req.Limit && !whole {
+	if req.Limit > 0 && len(members) > req.Limit && !whole && req.Order == "" {
 		members = members[:req.Limit]
 	}
 	list.Sessions = make([]Session, len(members))
@@ -129,7 +161,9 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		list.Sessions[at] = l.listed(i)
 		list.Sessions[at].Depth = depth[at]
 	}
-	return list, l.addCosts(ctx, list.Sessions)
+	err = l.addCosts(ctx, list.Sessions)
+	list.Sessions = req.Arrange(list.Sessions)
+	return list, err
 }
 
 // addCosts adds what the sessions of a list cost.
@@ -187,13 +221,21 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 		s.Hit = hits[hit.SessionPath]
 		list.Sessions = append(list.Sessions, s)
 	}
-	return l.addCosts(ctx, list.Sessions)
+	if err := l.addCosts(ctx, list.Sessions); err != nil {
+		return err
+	}
+	list.Sessions = l.req.Arrange(list.Sessions)
+	return nil
 }
 
 // Search returns the search that a request with a text makes.
 func (r *Request) Search() search.Request {
+	limit := r.most()
+	if r.Order != "" {
+		limit = everySession
+	}
 	return search.Request{
-		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: cmp.Or(max(r.Limit, 0), DefaultSessions), PerSession: 1,
+		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: limit, PerSession: 1,
 		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Among: r.Among,
 	}
 }
@@ -212,6 +254,9 @@ func (r *Request) Answer(list *Response, found *search.Response) {
 
 // DefaultSessions is the limit of a request with a text that names none.
 const DefaultSessions = 20
+
+// everySession is the limit of a search whose sessions are then put into another order.
+const everySession = 1 << 20
 
 // passesLineage applies Named and Forks, which search does not know.
 func (l *lister) passesLineage(i int) bool {
@@ -315,7 +360,7 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 
 // listed makes a row from the summary alone.
 func (l *lister) listed(i int) Session {
-	s := Session{SessionHit: search.Describe(l.lineage.Whole(i), l.req.Resume), Subagents: l.lineage.Subagents(i)}
+	s := Session{SessionHit: search.Describe(l.lineage.Whole(i), l.req.Resume), Subagents: l.lineage.Subagents(i), Size: l.r.Summary(i).Size}
 	s.Forks = len(l.lineage.forks[i])
 	if p := l.lineage.Parent(i); p != nil {
 		s.ParentPath = p.Path
@@ -330,6 +375,7 @@ func (l *lister) listed(i int) Session {
 // text.
 type Row struct {
 	search.SessionHit
+	Size              int64    `json:"size,omitempty"` // bytes
 	Score             *float64 `json:"score,omitempty"`
 	Hits              *int     `json:"hits,omitempty"`
 	HitsAny           *int     `json:"hitsAny,omitempty"`
@@ -341,7 +387,7 @@ type Row struct {
 
 // Row returns the JSON form of a session.
 func (s *Session) Row(searched bool) Row {
-	r := Row{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Subagents: s.Subagents, Depth: s.Depth}
+	r := Row{SessionHit: s.SessionHit, Size: s.Size, ParentPath: s.ParentPath, Subagents: s.Subagents, Depth: s.Depth}
 	if searched {
 		r.Score, r.Hits, r.HitsAny = &s.Score, &s.Hits, &s.HitsAny
 		if s.Hit != nil {

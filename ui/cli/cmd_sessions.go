@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,13 @@ import (
 type sessionsOptions struct {
 	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
 	pager.Options
-	query                              string
+	query, Sort                        string
 	Limit                              flags.Number
 	Any, Named, Forks, Null, Subagents bool
 }
 
 func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
+	flags.Words(cmd, "sort", sessions.Orders)
 	flags.AddHidden(cmd.Flags(), "print0", "", "the same as --null", &o.Null) // its name in find
 }
 
@@ -37,6 +39,12 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	o.query = strings.Join(args, " ")
 	if o.Null && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
+	}
+	switch {
+	case o.Sort != "" && !slices.Contains(sessions.Orders, o.Sort):
+		return problem.Usagef("use one of "+strings.Join(sessions.Orders, ", "), "--sort: there is no order %q", o.Sort)
+	case o.Sort != "" && o.Forks:
+		return problem.Usagef("", "--sort and --forks cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
@@ -109,7 +117,7 @@ func (o *sessionsOptions) request(q *asking.Command) sessions.Request {
 	base := q.Request
 	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.Limit.Limit(), o.Any
 	req := sessions.FromSearch(base)
-	req.Named, req.Forks, req.Subagents = o.Named, o.Forks, o.Subagents
+	req.Named, req.Forks, req.Subagents, req.Order = o.Named, o.Forks, o.Subagents, o.Sort
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}

@@ -41,7 +41,7 @@ type auditOptions struct {
 	flags.Shared
 	pager.Options
 	query              string
-	Prices, SVG        string
+	Prices, SVG, Sort  string
 	By, Rule, Arg      []string
 	dimensions         []string // that rows may be grouped by
 	Limit              flags.Number
@@ -258,6 +258,11 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		return err
 	}
 	defer x.Close()
+	if o.Sort != "" {
+		if columns, ok := answer.SortBy(o.Sort, o.Limit.N); !ok {
+			return problem.Usagef("use one of "+strings.Join(columns, ", "), "--sort: no column is called %q", o.Sort)
+		}
+	}
 	addMissing(x, &answer.Coverage)
 	x.Report(&answer.Index, nil)
 	answer.Empty = func() (*printer.Empty, error) {
@@ -284,6 +289,14 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	return problem.ErrNothingFound
 }
 
+// rows returns how many rows are made: all if they are sorted first.
+func (o *auditOptions) rows() int {
+	if o.Sort != "" {
+		return 0
+	}
+	return o.Limit.N
+}
+
 func newToolsCommand(a *app.App) *cobra.Command {
 	cmd := of("tools", noArgs, nil, runTools)(a)
 	cmd.AddCommand(of("calls [QUERY...]", nil, nil, runCalls)(a), of("commands [QUERY...]", nil, nil, runCommands)(a), of("files [PATH]", onePath, nil, runFiles)(a))
@@ -308,7 +321,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewToolsAudit(t, days, o.Limit.N, run.Out.Layout), nil
+		return printer.NewToolsAudit(t, days, o.rows(), run.Out.Layout), nil
 	})
 }
 
@@ -335,6 +348,9 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string) error {
 	o.query = strings.Join(args, " ")
 	ruled := o.Risky || len(o.Rule) > 0
+	if o.Sort != "" && (o.Raw || ruled) {
+		return problem.Usagef("without --raw, --risky and --rule, commands are counted", "--sort sorts counts, not calls")
+	}
 	if o.Raw && !ruled {
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
@@ -344,7 +360,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 			if err != nil {
 				return nil, err
 			}
-			return printer.NewCommandsAudit(t, o.Limit.N, run.Out.Layout), nil
+			return printer.NewCommandsAudit(t, o.rows(), run.Out.Layout), nil
 		}
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are not rows
@@ -367,7 +383,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions, args []string) e
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.Limit.N, run.Out.Layout), nil
+		return printer.NewFilesAudit(t, file != "", o.rows(), run.Out.Layout), nil
 	})
 }
 
@@ -413,7 +429,7 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices price.List)
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, recent, o.Limit.N, run.Out.Layout), nil
+		return printer.NewUsageAudit(t, days, recent, o.rows(), run.Out.Layout), nil
 	})
 }
 

@@ -109,6 +109,12 @@ func (a *Audit) JSON(j *JSON) {
 	})
 }
 
+// SortBy sorts the rows by a column, and keeps the first ones; 0 for all. It returns the names of the columns, and
+// whether this is one of them.
+func (a *Audit) SortBy(column string, limit int) (columns []string, ok bool) {
+	return a.table.sortBy(column, limit)
+}
+
 func (a *Audit) Sheet(Layout) table { return a.table }
 
 func (a *Audit) Plain(p *Text) { a.Rows = p.records(a.table) }

@@ -130,6 +130,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			fieldColumn("subagents", func(x *row) string { return strconv.Itoa(x.Subagents) }),
 			fieldColumn("cost", func(x *row) string { return strconv.FormatFloat(x.Cost, 'g', -1, 64) }),
 			fieldColumn("estimatedCost", func(x *row) string { return strconv.FormatFloat(x.Estimated, 'g', -1, 64) }),
+			fieldColumn("size", func(x *row) string { return strconv.FormatInt(x.Size, 10) }),
 			fieldColumn("unpriced", func(x *row) string { return strconv.Itoa(x.Unpriced) }),
 		},
 		rows: listed(s.List.Sessions),

@@ -82,6 +82,7 @@ type table interface {
 	titled() bool
 	fields() []string
 	template(s *Sink, t *Template) (n int)
+	sortBy(column string, limit int) (columns []string, ok bool)
 }
 
 // isIn reports whether a form has the column.
@@ -160,6 +161,52 @@ func listed[T any](list []T) func(func(*T) error) error {
 		}
 		return nil
 	}
+}
+
+// sortBy sorts the rows by a column, given by its title or its name in records: numbers and times the largest
+// first, texts from A to Z, and what is empty last. A limit of 0 means no limit. It returns the columns that
+// there are, and whether this is one of them.
+func (s *sheet[T]) sortBy(column string, limit int) (columns []string, ok bool) {
+	same := func(a, b string) bool {
+		return strings.EqualFold(strings.ReplaceAll(a, "-", " "), strings.ReplaceAll(b, "-", " "))
+	}
+	var by *sheetColumn[T]
+	for i := range s.columns {
+		c := &s.columns[i]
+		if name := strings.ToLower(cmp.Or(c.Title, c.Name)); name != "" && !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+		if by == nil && (c.Title != "" && same(c.Title, column) || c.Name != "" && same(c.Name, column)) {
+			by = c
+		}
+	}
+	if by == nil {
+		return columns, false
+	}
+	type keyed struct {
+		row    *T
+		number float64
+		text   string
+	}
+	var rows []keyed
+	_ = s.rows(func(v *T) error { // they are in memory: visiting them does not fail
+		k, kept := by.cell(v), *v
+		text := cmp.Or(k.Plain, k.Text)
+		number, err := strconv.ParseFloat(text, 64)
+		if at, timeErr := time.Parse(time.RFC3339Nano, text); timeErr == nil {
+			number, err = float64(at.UnixMilli()), nil
+		}
+		if err == nil {
+			text = " " // before texts, which are not numbers
+		}
+		rows = append(rows, keyed{&kept, cmp.Or(k.Number, number), text})
+		return nil
+	})
+	lists.SortStable(rows, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(len(human.When(a.text == "", "-")), len(human.When(b.text == "", "-"))), cmp.Compare(b.number, a.number), strings.Compare(strings.ToLower(a.text), strings.ToLower(b.text)))
+	})
+	s.rows = listed(limited(lists.Map(rows, func(k keyed) T { return *k.row }), limit))
+	return columns, true
 }
 
 // names lists the names of the columns of plain and CSV.
