@@ -51,15 +51,17 @@ func Joined(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" }), separator)
 }
 
-// Short writes a large number in few characters: 1,234, 56k, 7.8M.
+// Short writes a large number in few characters, rounded: 1,234, 57k, 7.8M, 1.2B.
 func Short(n int64) string {
 	switch {
 	case n < 10_000:
 		return Number(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", n/1000)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n < 999_950_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	return fmt.Sprintf("%.1fB", float64(n)/1e9)
 }
 
 // Dollars writes amounts of money, all with the same number of decimals.

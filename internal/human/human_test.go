@@ -86,7 +86,7 @@ func TestPath(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Number(1234567), "1,234,567"}, {Number(int64(-5)), "-5"}, {Plural(1, "file", "files"), "1 file"}, {Plural(0, "file", "files"), "0 files"},
-		{Plural(1234, "file", "files"), "1,234 files"}, {Short(9999), "9,999"}, {Short(56_789), "56k"}, {Short(7_800_000), "7.8M"},
+		{Plural(1234, "file", "files"), "1,234 files"}, {Short(9999), "9,999"}, {Short(56_789), "57k"}, {Short(999_499), "999k"}, {Short(999_500), "1.0M"}, {Short(7_850_001), "7.9M"}, {Short(999_949_999), "999.9M"}, {Short(1_206_100_000), "1.2B"},
 		{Bytes(1500), "1.5 kB"}, {Bytes(-1), "0 B"},
 	} {
 		if test.got != test.want {

@@ -426,7 +426,7 @@ func (u Unit) tick(v, step float64) string {
 		return "$" + strconv.FormatFloat(v, 'f', max(2, int(math.Ceil(-math.Log10(step)-1e-9))), 64)
 	}
 	s, letter := v, ""
-	for _, l := range []string{"k", "M", "G", "T"} {
+	for _, l := range []string{"k", "M", "B", "T"} {
 		if v < 10_000 && u == Count || s < 1000 {
 			break
 		}

@@ -306,7 +306,7 @@ func TestAxis(t *testing.T) {
 		want string
 	}{
 		{Count, 1, "0 1"}, {Count, 3, "0 1 2 3"}, {Count, 37, "0 10 20 30 40"}, {Count, 1200, "0 500 1,000 1,500"}, {Count, 51_234, "0 20k 40k 60k"},
-		{Tokens, 1_500_000, "0 500k 1M 1.5M"}, {Tokens, 3.2e9, "0 1G 2G 3G 4G"},
+		{Tokens, 1_500_000, "0 500k 1M 1.5M"}, {Tokens, 3.2e9, "0 1B 2B 3B 4B"},
 		{Dollars, 0.0003, "$0 $0.0001 $0.0002 $0.0003"}, {Dollars, 0.7, "$0 $0.20 $0.40 $0.60 $0.80"}, {Dollars, 12.5, "$0 $5 $10 $15"}, {Dollars, 4000, "$0 $1k $2k $3k $4k"},
 	} {
 		step, steps := test.unit.axis(test.most)

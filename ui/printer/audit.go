@@ -38,6 +38,31 @@ type Audit struct {
 	sum     any                    // the total in JSON; nil for none
 	opening string                 // the line above the rows in text; may be empty
 	closing func(rows int) string  // the line below the rows in text
+	brief   func(rows int) []note  // says the same in order of importance, for one line; nil: closing is printed in full
+}
+
+// note is a remark below a table, and the same in fewer words.
+type note struct{ full, short string }
+
+// notes returns the remarks that fit on a line, in full as far as there is room, and says if something is
+// left out.
+func notes(list []note, width int) string {
+	const more = " (--verbose)"
+	list = slices.DeleteFunc(list, func(n note) bool { return n.full == "" })
+	said := lists.Map(list, func(n note) string { return n.short })
+	joined := func() string { return human.Joined(" · ", said...) }
+	for i := len(said) - 1; i > 0 && terminal.Width(joined()+more) > width; i-- {
+		said[i] = ""
+	}
+	for i, n := range list {
+		if short := said[i]; short != "" {
+			if said[i] = n.full; terminal.Width(joined()+more) > width {
+				said[i] = short
+			}
+		}
+	}
+	left := slices.ContainsFunc(list, func(n note) bool { return !slices.Contains(said, n.full) })
+	return joined() + human.When(left, more)
 }
 
 // Empty describes when there was something to report, for an answer whose time range has
@@ -133,6 +158,11 @@ func (a *Audit) Text(t *Text) {
 	}
 	line, err := a.Nothing(t.Now)
 	t.Fail(err)
+	if line == "" && a.brief != nil && !a.Verbose {
+		list := append(a.brief(a.Rows), note{full: CoverageLine(&a.Coverage, t.Now.Location(), false), short: human.Plural(a.Coverage.Sessions, "session", "sessions")})
+		t.Print(t.Folded(notes(list, t.Width), t.Width))
+		return
+	}
 	if line == "" && a.closing != nil {
 		line = a.closing(a.Rows)
 	}
@@ -346,6 +376,7 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 		a.opening = RecentLine(recent, "this week")
 	}
 	a.closing = func(rows int) string { return usageClosing(t, rows, money, layout.Now, a.Verbose) }
+	a.brief = func(rows int) []note { return usageNotes(t, rows, layout.Now) }
 	return a
 }
 
@@ -418,6 +449,21 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, d
 		t.Estimate(),
 		human.When(detail, human.Some(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once")),
 		human.Some(t.Total.Unusable, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
+}
+
+// usageNotes says the same in few words, the most important first.
+func usageNotes(t *audit.UsageTable, rows int, now time.Time) []note {
+	same := func(text string) note { return note{text, text} }
+	if t.Total.Entries == 0 && t.Coverage.Sessions > 0 {
+		return []note{same("no use of tokens recorded")}
+	}
+	unpriced := note{withoutPrice(t), human.Some(len(t.Unpriced), "model without a price", "models without a price")}
+	return []note{
+		same(currentBlock(t, now)), same(human.When(rows < len(t.Rows), fmt.Sprintf("%s of %s (-n)", human.Number(rows), human.Plural(len(t.Rows), "row", "rows")))),
+		{t.Estimate(), strings.Replace(t.Estimate(), " of the cost", "", 1)}, unpriced,
+		same(human.Some(t.Total.Unusable, "entry with impossible figures", "entries with impossible figures")),
+		same(human.When(t.Total.Filled > 0, "with the file of prices")),
+	}
 }
 
 // known formats a cost that may be unknown, or only a lower bound.

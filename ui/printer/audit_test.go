@@ -308,3 +308,19 @@ func TestColumns(t *testing.T) {
 	}
 	golden(t, "columns", b.Bytes())
 }
+
+// The notes of a table are one line: all of them in few words, then in full as far as there is room.
+func TestNotes(t *testing.T) {
+	list := []note{{"four of nine rows", "4 of 9 rows"}, {}, {"one model without a price: p/m", "1 model"}, {"two sessions", "two sessions"}}
+	for width, want := range map[int]string{
+		100: "four of nine rows · one model without a price: p/m · two sessions",
+		60:  "four of nine rows · 1 model · two sessions (--verbose)",
+		50:  "4 of 9 rows · 1 model · two sessions (--verbose)",
+		40:  "four of nine rows · 1 model (--verbose)",
+		10:  "4 of 9 rows (--verbose)",
+	} {
+		if got := notes(list, width); got != want {
+			t.Errorf("at %d columns: %q, want %q", width, got, want)
+		}
+	}
+}
