@@ -64,7 +64,7 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	case req.Flat:
 		shown = len(resp.Hits)
 	}
-	if req.NoSearches && shown < limit && hasSearches(in.Reader) {
+	if req.NoSearches && shown < limit && HasSearches(in.Reader) {
 		only := req
 		only.NoSearches, only.OnlySearches = false, true
 		n, err := count(ctx, in, only)
@@ -76,8 +76,8 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	return explain(ctx, in, req, found, resp)
 }
 
-// hasSearches reports whether the index has parts that are session.Part.Search.
-func hasSearches(r *index.Reader) bool {
+// HasSearches reports whether the index has parts that are session.Part.Search.
+func HasSearches(r *index.Reader) bool {
 	return slices.ContainsFunc(r.Segments(), func(s *segment.Segment) bool {
 		return s.PostingsOffset(segment.FieldSearch, []byte(segment.Yes)) != 0
 	})

@@ -22,7 +22,7 @@ import (
 // fixOptions lack some filters: errors occur in results, error messages, shell output and prompts, all of
 // which are looked at, and which have no model.
 type fixOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -error -model" ignores:"filters files answer output -model"`
+	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -error -model" ignores:"filters files answer output -model"`
 	text         string
 	Limit        flags.Number
 }
@@ -45,7 +45,11 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
 	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, x *snapshot.Snapshot) (*fix.Response, error) {
+		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
 		res, err := remote.Fix.Ask(ctx, x, req)
+		if err == nil {
+			res.Warnings = append(res.Warnings, said...)
+		}
 		if errors.Is(err, fix.ErrNoWords) {
 			err = noErrorText(err.Error())
 		}

@@ -40,7 +40,7 @@ import (
 )
 
 type grepOptions struct {
-	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches own"`
 	flags.Around
 	Regexp []string
 
@@ -207,6 +207,10 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	out := &printer.Grep{
 		Mode: mode, Numbers: o.LineNumber, Paths: o.WithFilename, Heading: o.Heading || p.Format == printer.FormatText && !o.NoHeading && !o.WithFilename, Context: req.Before > 0 || req.After > 0, Patterns: o.Regexp,
 	}
+	said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
+	if !a.JSON {
+		a.WarnAll(said)
+	}
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
 	}
@@ -225,7 +229,9 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		sum, err = searchFiles(ctx, x, req, visit)
 		return err
 	}
-	out.End = func() (*grep.Summary, search.About) { return sum, search.About{Warnings: x.Lacks, Index: x.State} }
+	out.End = func() (*grep.Summary, search.About) {
+		return sum, search.About{Warnings: slices.Concat(x.Lacks, said), Index: x.State}
+	}
 	if o.Null {
 		last := ""
 		err = out.Each(func(m *grep.Match) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/lists"
@@ -23,6 +21,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
@@ -79,7 +78,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	c := mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
-		Reveal: reveal, Current: currentSessions(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
+		Reveal: reveal, Current: asking.RunningIn(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
 		Open: func(ctx context.Context, _ remote.Question) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
@@ -158,16 +157,6 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 func unnumbered(x *mcp.Index) *mcp.Index {
 	x.Number, x.Pin = 1, func() {}
 	return x
-}
-
-func currentSessions(a *app.App) []adapter.Running {
-	list := a.Registry().Current()
-	for i := range list {
-		if real, err := filepath.EvalSymlinks(list[i].Path); err == nil && list[i].Path != "" {
-			list[i].Path = real
-		}
-	}
-	return list
 }
 
 func agentError(ctx context.Context, err error) error {

@@ -322,7 +322,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 
 // recapOptions lack filters on parts of sessions: all of a session is told.
 type recapOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Limit                  flags.Number
 	All, Lessons, Markdown bool
@@ -359,7 +359,12 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	askForNamed(q, args...)
 	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Response, error) {
 		if len(args) == 0 {
-			return remote.Recap.Ask(ctx, x, req)
+			said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, false)
+			res, err := remote.Recap.Ask(ctx, x, req)
+			if err == nil {
+				res.Warnings = append(res.Warnings, said...)
+			}
+			return res, err
 		}
 		t, err := conversation.Find(x, args[0])
 		if err != nil {
@@ -395,14 +400,19 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 		q.Out.Format = printer.FormatPlain
 	}
 	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Lessons, error) {
-		return remote.Lessons.Ask(ctx, x, recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
+		said := asking.LeaveOutOwn(x, &o.Shared, &q.Request.Spec, false)
+		res, err := remote.Lessons.Ask(ctx, x, recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
+		if err == nil {
+			res.Warnings = append(res.Warnings, said...)
+		}
+		return res, err
 	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 
-	x.Report(&res.Index, nil)
+	x.Report(&res.Index, res.Warnings)
 	x.Know(&q.Out.Layout)
 	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Lessons{Response: res, Markdown: o.Markdown}); err != nil {
 		return err

@@ -33,7 +33,7 @@ const (
 )
 
 type searchOptions struct {
-	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches own"`
 	pager.Options
 	flags.Around
 	cmd                                *cobra.Command
@@ -94,7 +94,12 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	q.Question = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
 	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, x *snapshot.Snapshot) (*search.Response, error) {
-		return remote.Search.Ask(ctx, x, req)
+		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
+		res, err := remote.Search.Ask(ctx, x, req)
+		if err == nil {
+			res.Warnings = append(res.Warnings, said...)
+		}
+		return res, err
 	})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 )
 
 type sessionsOptions struct {
-	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format no-searches own"`
 	pager.Options
 	query, Sort                        string
 	Limit                              flags.Number
@@ -73,9 +73,11 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		out.Out = &records
 	}
 	x, err := q.Ask(ctx, func(ctx context.Context, x *snapshot.Snapshot) (err error) {
+		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, req.Text != "")
 		if list, err = remote.Sessions.Ask(ctx, x, req); err != nil {
 			return err
 		}
+		list.Warnings = append(list.Warnings, said...)
 		o.Mask(list)
 		if early {
 			records.Reset()

@@ -19,7 +19,7 @@ import (
 
 // similarOptions lack some filters: prompts, replies, titles and summaries are compared.
 type similarOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -error" ignores:"filters files answer output"`
+	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -tool -error" ignores:"filters files answer output"`
 	pager.Options
 	Limit flags.Number
 }
@@ -48,6 +48,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
+	said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
 	var res *similar.Response
 	if err == nil {
 		res, err = remote.Similar.Ask(ctx, x, req)
@@ -66,6 +67,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		return conversation.ReadProblem(ctx, err)
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+	res.Warnings = append(res.Warnings, said...)
 	x.Report(&res.Index, res.Warnings)
 	x.Know(&q.Out.Layout)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}

@@ -11,6 +11,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/lab/testkit"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/mcp"
 )
 
@@ -54,7 +55,7 @@ func TestSessionsThatVariablesName(t *testing.T) {
 	} {
 		a, _, _ := testApp(t)
 		a.Getenv = func(name string) string { return test.env[name] }
-		g := newAgent(t, dir, func(c *mcp.Config) { c.Current = currentSessions(a) })
+		g := newAgent(t, dir, func(c *mcp.Config) { c.Current = asking.RunningIn(a) })
 		answer, text, _ := g.call("search", `{"query":"needle0"}`)
 		if n := len(answer.items()); n != 3-len(test.left) {
 			t.Errorf("%v: %d sessions have it: %s", test.env, n, text)
@@ -201,11 +202,32 @@ func TestCurrentSessionFromTheEnvironment(t *testing.T) {
 			return map[string]string{"PI_SESSION_ID": test.id, "PI_SESSION_FILE": test.path}[name]
 		}
 		var got adapter.Running
-		if list := currentSessions(a); len(list) > 0 {
+		if list := asking.RunningIn(a); len(list) > 0 {
 			got = list[0]
 		}
 		if got != test.want {
 			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)
+		}
+	}
+}
+
+// On a terminal a person reads the answer: nothing is left out, whichever agent started the shell.
+func TestAPersonSeesAllSessions(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		a, out, errs := testApp(t)
+		getenv := a.Getenv
+		a.Getenv = func(name string) string {
+			if name == "PI_SESSION_ID" {
+				return "s000001"
+			}
+			return getenv(name)
+		}
+		a.Streams.OutTTY = terminal
+		dir := filepath.Join(a.Home, "sessions")
+		writeSessions(t, dir, 2)
+		code := Run(t.Context(), a, []string{"search", "needle1", "--session-dir", dir, "--color", "never"})
+		if found := strings.Contains(out.String(), "needle1"); found != terminal || (code == 0) != terminal || strings.Contains(errs.String(), "left out") == terminal {
+			t.Errorf("on a terminal %v: exit code %d: %s%s", terminal, code, out, errs)
 		}
 	}
 }

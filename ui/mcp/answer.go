@@ -26,6 +26,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/printer"
 )
@@ -288,24 +289,26 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.
 func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	if len(s.Current) == 0 {
 		if sum := s.writing(r); sum != nil {
-			return &leftOut{Session: wholeName(r, sum)}, []string{literalGlob(sum.Path)}
+			return &leftOut{Session: wholeName(r, sum)}, []string{filter.LiteralGlob(sum.Path)}
 		}
 		return nil, nil
 	}
 	var names, globs []string
+	files := sessions.Running(r, s.Current)
 	for _, own := range s.Current {
 		name := cmp.Or(own.ID, own.Path)
-		for i := range r.Summaries() {
-			sum := &r.Summaries()[i]
+		for _, sum := range files {
 			if sum.Path == own.Path || own.ID != "" && sum.ID == own.ID {
-				globs = append(globs, literalGlob(sum.Path))
 				name = wholeName(r, sum)
 			}
 		}
 		if own.Path != "" {
-			globs = append(globs, literalGlob(own.Path)) // it may not be indexed yet
+			globs = append(globs, filter.LiteralGlob(own.Path)) // it may not be indexed yet
 		}
 		names = append(names, name)
+	}
+	for _, sum := range files {
+		globs = append(globs, filter.LiteralGlob(sum.Path))
 	}
 	return &leftOut{Session: strings.Join(names, ", ")}, globs
 }
@@ -327,11 +330,6 @@ func (s *server) writing(r *index.Reader) (newest *session.Summary) {
 		}
 	}
 	return newest
-}
-
-// literalGlob returns a glob that matches only this path.
-func literalGlob(path string) string {
-	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
 // warning returns what a reader must know first.

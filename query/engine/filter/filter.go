@@ -193,6 +193,11 @@ func (f *Filter) addCWD(dir string) {
 // addExclude leaves out the sessions whose path a glob matches. The glob matches one or
 // more whole elements of the path, from the root if it begins with a slash, and
 // everything below them. The path of a session leaves it out too, whatever brackets it has.
+// LiteralGlob returns a glob that matches only this path.
+func LiteralGlob(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}
+
 func (f *Filter) addExclude(glob string) {
 	path := session.Slashed(glob)
 	pattern := path

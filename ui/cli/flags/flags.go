@@ -27,6 +27,8 @@ import (
 
 type Shared struct {
 	Filters filter.Written
+	// of an agent that runs the command
+	IncludeCurrent, IncludeSearches bool
 	// where
 	SessionDir []string
 	IndexDir   string
@@ -218,6 +220,13 @@ func (o *Shared) Add(cmd *cobra.Command, words string) {
 		row := filter.Lookup(filter.Searches)
 		Add(set, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
 	}
+	if slices.Contains(strings.Fields(words), "own") { // of commands that leave out what asks them
+		Add(set, IncludeCurrent, "", "", "in the shell of a coding agent: its own session too, which is left out", &o.IncludeCurrent)
+		Add(set, IncludeSearches, "", "", "in the shell of a coding agent: calls of pigrep too, which are left out", &o.IncludeSearches)
+		for _, name := range []string{IncludeCurrent, IncludeSearches} {
+			set.Lookup(name).Annotations = map[string][]string{Annotation: {string(GroupFilter)}}
+		}
+	}
 	if slices.Contains(strings.Fields(words), Format) { // of commands that list rows
 		Add(set, Format, "", "TEMPLATE", "print each row in this form, as '{id}\\t{title}'; {} lists the fields", &o.Format)
 		set.Lookup(Format).Annotations = map[string][]string{Annotation: {string(GroupOutput)}}
@@ -239,8 +248,13 @@ func rowsNamed(words string) (rows []Row) {
 // IsQuiet reports whether a flag has an effect although help does not list it.
 func IsQuiet(f *pflag.Flag) bool { return f.Hidden && f.Annotations[Annotation] != nil }
 
-// Format is the name of the flag for the form of each row of a list.
-const Format = "format"
+// Flags of some commands that are in a group although they are not in the table: for the form of each
+// row of a list, and for what is left out in the shell of a coding agent.
+const (
+	Format          = "format"
+	IncludeCurrent  = "include-current"
+	IncludeSearches = "include-searches"
+)
 
 // template reads the flag.
 func (o *Shared) template() (*printer.Template, error) {
@@ -482,6 +496,10 @@ func (o *Shared) Without(name string) string {
 	switch {
 	case name == filter.CWD && o.Filters.On(filter.Here):
 		return "without --here"
+	case name == filter.Exclude && len(o.Filters[filter.Exclude]) == 0:
+		return "with --include-current"
+	case name == filter.Searches && !o.Filters.On(filter.Searches):
+		return "with --include-searches"
 	case name == filter.Searches:
 		return "without --no-searches"
 	}

@@ -137,8 +137,10 @@ func flagRows(set *pflag.FlagSet, group flags.Group) []flagHelp {
 		})
 		return rows
 	}
-	if f := set.Lookup(flags.Format); f != nil && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
-		row(f)
+	for _, name := range []string{flags.IncludeCurrent, flags.IncludeSearches, flags.Format} {
+		if f := set.Lookup(name); f != nil && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
+			row(f)
+		}
 	}
 	for _, s := range flags.Table {
 		if f := set.Lookup(s.Name); f != nil && !f.Hidden && slices.Contains(f.Annotations[flags.Annotation], string(group)) {

@@ -1,0 +1,68 @@
+package asking
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/internal/human"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/snapshot"
+)
+
+// RunningIn returns the sessions of agents that this process runs in, as variables name them.
+func RunningIn(a *app.App) []adapter.Running {
+	list := a.Registry().Current()
+	for i := range list {
+		if real, err := filepath.EvalSymlinks(list[i].Path); err == nil && list[i].Path != "" {
+			list[i].Path = real
+		}
+	}
+	return list
+}
+
+// LeaveOutOwn leaves out of a question what would answer an agent with its own words, as the
+// MCP server does: its session with subagents and, of texts, calls of pigrep. It does so if a variable
+// names the session and no person reads the answer. It returns a warning that says so, if there is something to leave out.
+func LeaveOutOwn(x *snapshot.Snapshot, o *flags.Shared, spec *filter.Spec, texts bool) []string {
+	running := RunningIn(x.App)
+	if len(running) == 0 || x.App.Streams.OutTTY {
+		return nil
+	}
+	var left, back []string
+	if !o.IncludeCurrent && len(o.Filters[filter.Session]) == 0 {
+		excludes := slices.Clone(spec.Excludes)
+		for _, own := range running { // which may not be indexed yet
+			if own.Path != "" {
+				excludes = append(excludes, filter.LiteralGlob(own.Path))
+			}
+			if len(own.ID) > 8 {
+				excludes = append(excludes, "*"+filter.LiteralGlob(own.ID)+"*")
+			}
+		}
+		if x.Reader != nil {
+			if files := sessions.Running(x.Reader, running); len(files) > 0 {
+				left, back = append(left, "the session that this runs in"), append(back, "--include-current")
+				for _, s := range files {
+					excludes = append(excludes, filter.LiteralGlob(s.Path))
+				}
+			}
+		}
+		spec.Excludes = excludes
+	}
+	if _, given := o.Filters[filter.Searches]; texts && !o.IncludeSearches && !given {
+		spec.NoSearches = true
+		if x.Reader != nil && search.HasSearches(x.Reader) {
+			left, back = append(left, "calls of pigrep"), append(back, "--include-searches")
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return []string{"left out: " + strings.Join(left, " and ") + "; " + strings.Join(back, " and ") + human.When(len(back) == 1, " brings it back") + human.When(len(back) > 1, " bring them back")}
+}
