@@ -16,10 +16,9 @@ import (
 // Shadows only those that are hidden by it, and adds what its context says to the entry.
 func (r *Record) Add(e *Entry) {
 	number := r.Len()
-	if e.Once || e.Again {
-		if at := r.numberOf(e.ID); at >= 0 {
-			e.Repeats = e.Once || r.isLike(at, e)
-		}
+	again := (e.Once || e.Again) && r.numberOf(e.ID) >= 0
+	if e.Once && again {
+		e.Repeats = true
 	}
 	if e.Once && e.ParentID != "" && (e.BehindTorn || r.Skipped > 0) && r.numberOf(e.ParentID) < 0 {
 		e.ParentID = r.lastID(e.ParentID) // its parent was lost
@@ -65,7 +64,7 @@ func (r *Record) Add(e *Entry) {
 	}
 	switch e.Type {
 	case TypeMessage:
-		if e.Step.counts(e.Message == "") && (e.Message == "" || e.Message != r.Piece) {
+		if !again && e.Step.counts(e.Message == "") && (e.Message == "" || e.Message != r.Piece) {
 			r.Messages++
 		}
 		r.addMessage(e)
@@ -167,17 +166,6 @@ func (r *Record) addStrange(name string) {
 	case len(r.Strange) < MaxStrange:
 		r.Strange = slices.Insert(slices.Clip(r.Strange), at, Strange{strings.Clone(name), 1})
 	}
-}
-
-// isLike reports whether entry i is written as another one is.
-func (r *Record) isLike(i int, e *Entry) bool {
-	var n Node
-	if i < r.left() {
-		n = r.Known.Earlier()[i]
-	} else {
-		n = r.Nodes[i-r.left()]
-	}
-	return n.ParentID == e.ParentID && n.Type == e.Type && n.Role == e.Role && n.Length == e.Length && !e.Timestamp.IsZero() && n.Time == e.Timestamp.UnixMilli()
 }
 
 func (r *Record) note(i int) {

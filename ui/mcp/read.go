@@ -134,7 +134,6 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	}
 	c.Join(x.Source, files)
 	c.Short = entry.NewNaming(x.Reader).Of(sum.Path)
-	rec = c.Record
 	c.Redact = !s.Reveal
 	lineage := sessions.NewLineage(x.Reader)
 	c.Started(lineage.Started(lineage.IndexOf(sum.Path)), x.Named)
