@@ -16,9 +16,12 @@ import (
 // Shadows only those that are hidden by it, and adds what its context says to the entry.
 func (r *Record) Add(e *Entry) {
 	number := r.Len()
-	again := (e.Once || e.Again) && r.numberOf(e.ID) >= 0
-	if e.Once && again {
-		e.Repeats = true
+	again := false
+	if e.Once || e.Again {
+		if at := r.numberOf(e.ID); at >= 0 {
+			again = e.Once || r.isLike(at, e)
+			e.Repeats = e.Repeats || e.Once
+		}
 	}
 	if e.Once && e.ParentID != "" && (e.BehindTorn || r.Skipped > 0) && r.numberOf(e.ParentID) < 0 {
 		e.ParentID = r.lastID(e.ParentID) // its parent was lost
@@ -166,6 +169,18 @@ func (r *Record) addStrange(name string) {
 	case len(r.Strange) < MaxStrange:
 		r.Strange = slices.Insert(slices.Clip(r.Strange), at, Strange{strings.Clone(name), 1})
 	}
+}
+
+// isLike reports whether entry i is written as another one is, as far as a node tells: it may count
+// once, and both are found.
+func (r *Record) isLike(i int, e *Entry) bool {
+	var n Node
+	if i < r.left() {
+		n = r.Known.Earlier()[i]
+	} else {
+		n = r.Nodes[i-r.left()]
+	}
+	return n.ParentID == e.ParentID && n.Type == e.Type && n.Role == e.Role && n.Length == e.Length && !e.Timestamp.IsZero() && n.Time == e.Timestamp.UnixMilli()
 }
 
 func (r *Record) note(i int) {

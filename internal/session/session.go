@@ -240,7 +240,7 @@ type Named struct {
 // and Shadows of Pending entries.
 type Repetition struct {
 	Once    bool    // its agent writes an entry once: if an earlier one has the same ID, this one repeats it; and if its parent was lost in damage, it follows the entry before it
-	Again   bool    // its agent may write an entry again: only the first with an ID counts as a message
+	Again   bool    // its agent may write an entry again: only the first of those with one ID, place, time and length counts as a message
 	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone
 	Shadows []int64 // offsets of earlier Pending entries that repeat this one: they are hidden from now on
 	Pending bool    // a later entry may say Shadows of it; a pending entry has no facts
