@@ -35,7 +35,10 @@ func TestEarlyAnswersInABrowser(t *testing.T) {
 	}
 	held := filepath.Join(dir, "held") // until somebody writes to it
 	testkit.Check(t, syscall.Mkfifo(held, 0o600))
-	letGo := func() { testkit.Check(t, os.WriteFile(held, []byte("go\n"), 0o600)) }
+	letGo := func() { // for later logins, too
+		testkit.Check(t, os.WriteFile(held, []byte("go\n"), 0o600))
+		testkit.Check(t, os.Remove(held))
+	}
 	home := filepath.Join(dir, "client")
 	testkit.Check(t, os.MkdirAll(home, 0o755))
 	w := newWebTestIn(t, home, nil, "--wait", "1h", "--on", "near=cmd:"+host("near"), "--on", "far=cmd:read x <'"+held+"'; "+host("far"))
