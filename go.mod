@@ -35,6 +35,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	github.com/tdewolff/parse/v2 v2.8.20
 	github.com/xhit/go-str2duration/v2 v2.2.0
 	go.etcd.io/bbolt v1.4.0
 	golang.org/x/sync v0.24.0

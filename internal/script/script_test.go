@@ -69,8 +69,8 @@ b\q")`, []string{`x "a\n\t\"'\\ ABC😀\u0000bq"`}},
 		{"an old loop", "for (let i = 0; i < 3; i++) { tools.x({cmd: `sleep ${i}`}); tools.y('a') }", []string{"x {}", `y "a"`}},
 		{"results", "const r = await tools.x('a'); await tools.y({session_id: r.session_id, chars: ''}); r.content.map(c => tools.z(c.text))", []string{`x "a"`, `y {"chars":""}`, "z"}},
 		{"without semicolons", "const a = 'x'\nconst f = b => tools.x(b)\nf(a)\nconst c = a\ntools.y(c)\n", []string{`x "x"`, `y "x"`}},
-		{"torn", `await tools.x({cmd: "ls`, []string{`x {"cmd":"ls"}`}},
-		{"torn brackets", `tools.x([ ) ]); tools.y({a: [1, 2`, []string{"x", `y {"a":[1,2]}`}},
+		{"torn", `await tools.x({cmd: "ls`, []string{"…"}},
+		{"torn brackets", `tools.x([ ) ]); tools.y({a: [1, 2`, []string{"…"}},
 	} {
 		got := said(c.script)
 		for i := range got {
@@ -104,8 +104,7 @@ func TestBounds(t *testing.T) {
 		for _, n := range []int{100, 3000} {
 			for _, end := range []string{"", "tools.x('a')"} {
 				src := strings.Repeat(piece, n) + end
-				tokens, _ := lex([]byte(src))
-				if r := read([]byte(src), tokens); r.steps < -100*deepest || r.bytes < -len(src) {
+				if r := read([]byte(src)); r.steps < -100*deepest || r.bytes < -len(src) {
 					t.Errorf("%q × %d: %d steps and %d bytes too many", piece, n, -r.steps, -r.bytes)
 				}
 			}
@@ -120,6 +119,27 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Nesting does not overflow the stack, however deep.
+func TestDeep(t *testing.T) {
+	for _, piece := range []string{"(", "[", "{", "!", "a=>", "const[", "if(a)", "`${"} {
+		src := "tools.x('a');const " + strings.Repeat(piece, longest/len(piece)-10)
+		if calls, whole := Calls([]byte(src)); whole || len(calls) > 0 {
+			t.Errorf("%q: %d calls, whole %v", piece, len(calls), whole)
+		}
+	}
+	if calls, whole := Calls([]byte("tools.x('a');const [" + strings.Repeat("[", mostOpen-10) + "a")); whole || len(calls) > 0 {
+		t.Errorf("a pattern: %d calls, whole %v", len(calls), whole)
+	}
+}
+
+// A function is there before it is declared, and a closure keeps the values of its call.
+func TestFunctionScopes(t *testing.T) {
+	got := said("f('a'); function f(c) { tools.x(c) } const mk = c => () => tools.y(c); const b = mk('b'), d = mk('d'); b(); d()")
+	if diff := cmp.Diff([]string{`x "a"`, `y "b"`, `y "d"`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzCalls(f *testing.F) {
 	for _, piece := range worst {
 		f.Add(strings.Repeat(piece, 3) + "tools.x({cmd: 'a'})")
@@ -129,14 +149,6 @@ func FuzzCalls(f *testing.F) {
 		if len(src) > 1<<16 {
 			t.Skip("its size says nothing new")
 		}
-		tokens, _ := lex([]byte(src))
-		end := 0
-		for i, x := range tokens {
-			if x.start < end || x.end <= x.start || x.end > len(src) || x.match < i {
-				t.Fatalf("token %d of %q: %+v", i, src, x)
-			}
-			end = x.end
-		}
-		read([]byte(src), tokens)
+		read([]byte(src))
 	})
 }

@@ -2,9 +2,12 @@ package script
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
 )
 
 // value is what is known of a value.
@@ -34,83 +37,248 @@ const (
 	aTool
 )
 
-// list reads the values of a list up to a token. known is false if it has more than these.
-func (r *reader) list(end int) (all []value, known bool) {
-	known = true
-	for r.at < end && r.spend(1) {
-		from := r.at
-		switch {
-		case r.accept("..."):
-			v := r.expression()
-			known = known && v.sort == aList
-			all = append(all, v.list...)
-		case r.is(","):
-			all = append(all, value{})
-		default:
-			all = append(all, r.expression())
-		}
-		if !r.accept(",") && r.at == from {
-			r.at++
-		}
-	}
-	return all, known
-}
+var undefined = value{sort: aWord, text: "undefined"}
 
-// expression reads an expression without commas.
-func (r *reader) expression() (v value) {
-	if !r.deeper(func() { v = r.assignment() }) {
-		r.skip()
-	}
-	return v
-}
+// assigns has the operators that give a variable another value.
+var assigns = strings.Fields("= += -= *= /= %= **= &&= ||= ??= <<= >>= >>>= |= &= ^=")
 
-// assignments are the signs that give a name another value.
-var assignments = strings.Fields("= += -= *= /= %= **= &&= ||= ??= <<= >>= >>>= |= &= ^=")
+// mutators are the methods that change a list.
+var mutators = strings.Fields("push unshift splice pop shift sort reverse fill")
 
-// operators are those between two values but for +.
-var operators = strings.Fields("- * / % ** == != === !== < > <= >= && || ?? | & ^ << >> >>> in instanceof")
-
-func (r *reader) assignment() value {
-	if v, ok := r.arrow(); ok {
-		return v
-	}
-	v := r.operation()
-	if r.accept("?") {
-		r.expression()
-		if r.accept(":") {
-			r.expression()
-		}
+// eval reads a statement or an expression, and the calls in it, and returns what is known of its value.
+func (r *reader) eval(n js.INode) value {
+	if n == nil || !r.spend(1) {
 		return value{}
 	}
-	return v
-}
-
-// operation reads values with operators between them. Only texts can be added.
-func (r *reader) operation() value {
-	v := r.unary()
-	for r.spend(1) {
+	switch n := n.(type) {
+	case *js.BlockStmt:
+		if n != nil {
+			r.run(n.List)
+		}
+	case *js.ExprStmt:
+		r.eval(n.Value)
+	case *js.ReturnStmt:
+		v := r.eval(n.Value)
+		if r.result != nil {
+			if r.result.times++; r.result.times > 1 {
+				v = value{}
+			}
+			r.result.value = v
+		}
+	case *js.IfStmt:
+		r.each(n.Cond, n.Body, n.Else)
+	case *js.ForOfStmt:
+		r.loop(n.Init, r.eval(n.Value), n.Body)
+	case *js.ForInStmt:
+		r.eval(n.Value)
+		r.loop(n.Init, value{}, n.Body)
+	case *js.ForStmt:
+		r.each(n.Init, n.Cond, n.Post, n.Body)
+	case *js.WhileStmt:
+		r.each(n.Cond, n.Body)
+	case *js.DoWhileStmt:
+		r.each(n.Body, n.Cond)
+	case *js.TryStmt:
+		r.each(n.Body, n.Catch, n.Finally)
+	case *js.SwitchStmt:
+		r.eval(n.Init)
+		for _, c := range n.List {
+			r.eval(c.Cond)
+			r.run(c.List)
+		}
+	case *js.ThrowStmt:
+		r.eval(n.Value)
+	case *js.LabelledStmt:
+		r.eval(n.Value)
+	case *js.VarDecl:
+		for _, x := range n.List {
+			if x.Default != nil {
+				r.take(x, undefined)
+			}
+		}
+	case *js.FuncDecl:
+		return r.define(&n.Params, &n.Body)
+	case *js.MethodDecl:
+		return r.define(&n.Params, &n.Body)
+	case *js.ArrowFunc:
+		return r.define(&n.Params, &n.Body)
+	case *js.Var:
+		return r.lookup(n)
+	case *js.LiteralExpr:
+		return literal(n)
+	case *js.TemplateExpr:
+		return r.template(n)
+	case *js.ArrayExpr:
+		all, known := []value{}, true
+		for _, x := range n.List {
+			v := r.eval(x.Value)
+			if x.Spread {
+				known = known && v.sort == aList && r.spend(len(v.list))
+				all = append(all, v.list...)
+			} else {
+				all = append(all, v)
+			}
+		}
+		if known {
+			return value{sort: aList, list: all}
+		}
+	case *js.ObjectExpr:
+		return r.object(n)
+	case *js.DotExpr:
+		return r.eval(n.X).member(n.Y.String())
+	case *js.IndexExpr:
+		v, key := r.eval(n.X), r.eval(n.Y)
+		i, err := strconv.Atoi(key.text)
 		switch {
-		case r.accept("+"):
-			v = r.plus(v, r.unary())
-		case r.tok(0).isAny(operators...):
-			r.at++
-			r.unary()
-			v = value{}
-		case r.tok(0).isAny(assignments...): // of the chain that was read last
-			r.at++
-			v = r.expression()
-		default:
+		case key.sort == aText:
+			return v.member(key.text)
+		case key.sort == aNumber && err == nil:
+			return v.element(i)
+		case v.sort == allTools:
+			return value{sort: aTool}
+		}
+	case *js.CallExpr:
+		return r.call(r.eval(n.X), r.arguments(&n.Args))
+	case *js.NewExpr:
+		r.eval(n.X)
+		if n.Args != nil {
+			r.callBack(r.arguments(n.Args))
+		}
+	case *js.UnaryExpr:
+		if v := r.eval(n.X); n.Op == js.AwaitToken {
 			return v
 		}
+	case *js.BinaryExpr:
+		a, b := r.eval(n.X), r.eval(n.Y)
+		switch {
+		case n.Op == js.AddToken:
+			return r.plus(a, b)
+		case slices.Contains(assigns, n.Op.String()):
+			return b
+		}
+	case *js.CondExpr:
+		r.each(n.Cond, n.X, n.Y)
+	case *js.GroupExpr:
+		return r.eval(n.X)
+	case *js.CommaExpr:
+		for _, x := range n.List[:len(n.List)-1] {
+			r.eval(x)
+		}
+		return r.eval(n.List[len(n.List)-1])
+	case *js.YieldExpr:
+		r.eval(n.X)
 	}
 	return value{}
 }
 
+// arguments returns a list of arguments.
+func (r *reader) arguments(args *js.Args) value {
+	list := &js.ArrayExpr{}
+	for _, a := range args.List {
+		list.List = append(list.List, js.Element{Value: a.Value, Spread: a.Rest})
+	}
+	return r.eval(list)
+}
+
+func literal(e *js.LiteralExpr) value {
+	s := string(e.Data)
+	switch e.TokenType {
+	case js.StringToken:
+		return unescape(s[1 : len(s)-1])
+	case js.TrueToken, js.FalseToken, js.NullToken:
+		return value{sort: aWord, text: s}
+	}
+	s = strings.ReplaceAll(s, "_", "")
+	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return value{sort: aNumber, text: strconv.FormatInt(n, 10)}
+	}
+	if json.Valid([]byte(s)) {
+		return value{sort: aNumber, text: s}
+	}
+	return value{}
+}
+
+// object returns an object.
+func (r *reader) object(e *js.ObjectExpr) value {
+	o := value{sort: anObject}
+	for _, p := range e.List {
+		x := r.eval(p.Value)
+		method, isMethod := p.Value.(*js.MethodDecl)
+		switch {
+		case p.Spread:
+			if x.sort != anObject {
+				o.keys, o.list = nil, nil // any may be another one
+			}
+			for i := range x.keys {
+				o.set(x.keys[i], x.list[i])
+			}
+		case isMethod:
+			o.set(keyOf(&method.Name.PropertyName), x)
+		case p.Name != nil && p.Name.Computed != nil:
+			if key := r.eval(p.Name.Computed); key.sort == aText {
+				o.set(key.text, x)
+			}
+		case p.Name != nil:
+			o.set(keyOf(p.Name), x)
+		}
+	}
+	return o
+}
+
+func keyOf(n *js.PropertyName) string {
+	if n.Literal.TokenType == js.StringToken {
+		return literal(&n.Literal).text
+	}
+	return string(n.Literal.Data)
+}
+
+// template reads a template. It is known if all that is in ${} is.
+func (r *reader) template(e *js.TemplateExpr) value {
+	tag := r.eval(e.Tag)
+	decode := unescape
+	if tag.sort == aMethod && tag.text == "String.raw" {
+		decode = func(s string) value { return textOf(s, false) }
+	}
+	all := textOf("", false)
+	for _, p := range e.List {
+		all = r.plus(all, decode(string(p.Value[1:len(p.Value)-len("${")])))
+		all = r.plus(all, r.eval(p.Expr))
+	}
+	if e.Tag == nil || tag.text == "String.raw" {
+		return r.plus(all, decode(string(e.Tail[1:len(e.Tail)-1])))
+	}
+	return value{}
+}
+
+var escapes = regexp.MustCompile(`(?s)(?:\\u[0-9a-fA-F]{4})+|\\u\{[0-9a-fA-F]{1,6}\}|\\x[0-9a-fA-F]{2}|\\\r\n|\\.`)
+
+// unescape returns the text of a string that is written with escapes.
+func unescape(s string) value {
+	glued := false
+	s = escapes.ReplaceAllStringFunc(s, func(e string) string {
+		last := e[len(e)-1]
+		glued = glued || last == '_' || last == '$' || last == '#' || last >= '0' && last <= '9' || last|0x20 >= 'a' && last|0x20 <= 'z' || last >= 0x80
+		const plain, means = "nrtbfv0", "\n\r\t\b\f\v\x00"
+		switch {
+		case len(e) == 2 && strings.Contains(plain, e[1:]):
+			return means[strings.Index(plain, e[1:]):][:1]
+		case last == '\n':
+			return ""
+		case len(e) >= 6 && e[1] == 'u' && e[2] != '{':
+			var text string
+			_ = json.Unmarshal([]byte(`"`+e+`"`), &text) // it knows surrogates
+			return text
+		case len(e) > 3 && e[1] < 0x80:
+			n, _ := strconv.ParseUint(strings.Trim(e[2:], "{}"), 16, 32)
+			return string(rune(n))
+		}
+		return e[1:]
+	})
+	return textOf(s, glued)
+}
+
 // plus returns the sum of two values if it is a text.
 func (r *reader) plus(a, b value) value {
-	if a.sort == aList && b.sort == aList { // of concat
-		return value{sort: aList, list: slices.Concat(a.list, b.list)}
-	}
 	if a.sort != aText && b.sort != aText || !a.isPlain() || !b.isPlain() || !r.make(len(a.text)+len(b.text)) {
 		return value{}
 	}
@@ -129,216 +297,6 @@ func (r *reader) make(n int) bool {
 	return r.bytes >= 0
 }
 
-// unary reads a value with the operators before it.
-func (r *reader) unary() (v value) {
-	known := true
-	for r.tok(0).isAny("await", "!", "-", "+", "~", "typeof", "void", "delete", "new", "yield", "++", "--") && r.spend(1) {
-		switch {
-		case r.is("++"), r.is("--"):
-			r.changed[r.tok(1).text] = true
-			known = false
-		case !r.is("await"):
-			known = false
-		}
-		r.at++
-	}
-	if v = r.chain(); !known {
-		return value{}
-	}
-	return v
-}
-
-// mutators are the methods that change a list.
-var mutators = strings.Fields("push unshift splice pop shift sort reverse fill")
-
-// chain reads a value, and what follows it: members, elements and arguments.
-func (r *reader) chain() value {
-	root := ""
-	if t := r.tok(0); t.kind == name {
-		root = t.text
-	}
-	v := r.primary()
-	for r.spend(1) {
-		t := r.tok(0)
-		switch {
-		case t.isAny(".", "?.") && r.tok(1).kind == name:
-			if slices.Contains(mutators, r.tok(1).text) && r.tok(2).is("(") {
-				r.changed[root] = true
-			}
-			v = v.member(r.tok(1).text)
-			r.at += 2
-		case t.is("?."), t.is("!") && !r.tok(0).line && r.tok(1).is("."):
-			r.at++
-		case t.is("["):
-			var key value
-			r.within(func(end int) {
-				if list, _ := r.list(end); len(list) > 0 {
-					key = list[len(list)-1]
-				}
-			})
-			n, err := strconv.Atoi(key.text)
-			switch {
-			case key.sort == aText:
-				v = v.member(key.text)
-			case key.sort == aNumber && err == nil:
-				v = v.element(n)
-			case v.sort == allTools:
-				v = value{sort: aTool}
-			default:
-				v = value{}
-			}
-		case t.is("("):
-			args := []value{}
-			r.within(func(end int) {
-				if list, known := r.list(end); !known {
-					args = nil
-				} else {
-					args = append(args, list...)
-				}
-			})
-			v = r.call(v, args)
-		case t.kind == template && !t.inner && v.sort == aMethod && v.text == "String.raw":
-			v = r.template(true)
-		case t.kind == template && !t.inner && !t.line:
-			r.template(false)
-			v = value{}
-		case t.isAny("++", "--") && !t.line:
-			r.changed[root] = true
-			r.at++
-			v = value{}
-		default:
-			if t.isAny(assignments...) {
-				r.changed[root] = true
-			}
-			return v
-		}
-	}
-	return value{}
-}
-
-// primary reads a value of one piece.
-func (r *reader) primary() (v value) {
-	t := r.tok(0)
-	switch {
-	case t.kind == text:
-		r.at++
-		return value{sort: aText, text: t.text, glued: t.glued}
-	case t.kind == number:
-		r.at++
-		return numberOf(t.text)
-	case t.kind == pattern:
-		r.at++
-	case t.kind == template && !t.inner:
-		return r.template(false)
-	case t.is("("):
-		r.within(func(end int) {
-			if list, _ := r.list(end); len(list) > 0 {
-				v = list[len(list)-1]
-			}
-		})
-	case t.is("["):
-		r.within(func(end int) {
-			if list, known := r.list(end); known {
-				v = value{sort: aList, list: list}
-			}
-		})
-	case t.is("{"):
-		v = value{sort: anObject}
-		r.within(func(end int) { r.members(&v, end) })
-	case t.is("function"), t.is("async") && r.tok(1).is("function"):
-		return r.function()
-	case t.kind == name:
-		r.at++
-		return r.lookup(t.text)
-	}
-	return v
-}
-
-func numberOf(s string) value {
-	s = strings.ReplaceAll(s, "_", "")
-	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
-		return value{sort: aNumber, text: strconv.FormatInt(n, 10)}
-	}
-	if json.Valid([]byte(s)) {
-		return value{sort: aNumber, text: s}
-	}
-	return value{}
-}
-
-// template reads a template. It is known if all that is in ${} is.
-func (r *reader) template(raw bool) value {
-	all, known := textOf("", false), true
-	for r.spend(1) {
-		t := r.tok(0)
-		piece := textOf(t.text, t.glued)
-		last := t.match <= r.at || t.match >= len(r.tokens)
-		if raw {
-			from := t.start + 1 // behind the quote or bracket
-			to := max(from, t.end-len("`"))
-			if !last {
-				to = max(from, t.end-len("${"))
-			}
-			piece = textOf(string(r.src[from:min(to, len(r.src))]), false)
-		}
-		if all = r.plus(all, piece); all.sort == unknown {
-			known = false
-		}
-		r.at++
-		if last {
-			break
-		}
-		list, _ := r.list(t.match)
-		if len(list) != 1 || !list[0].isPlain() {
-			known = false
-		} else if known {
-			all = r.plus(all, list[0])
-		}
-		r.at = t.match
-	}
-	if !known {
-		return value{}
-	}
-	return all
-}
-
-// members reads the members of an object.
-func (r *reader) members(v *value, end int) {
-	for r.at < end && r.spend(1) {
-		from, t := r.at, r.tok(0)
-		switch {
-		case r.accept("..."):
-			o := r.expression()
-			if o.sort != anObject {
-				v.keys, v.list = nil, nil // any may be another one
-			}
-			for i := range o.keys {
-				v.set(o.keys[i], o.list[i])
-			}
-		case t.is("["):
-			var keys []value
-			r.within(func(end int) { keys, _ = r.list(end) })
-			if r.accept(":") {
-				if x := r.expression(); len(keys) == 1 && keys[0].sort == aText {
-					v.set(keys[0].text, x)
-				}
-			}
-		case t.isAny("async", "get", "set", "*") && !r.tok(1).isAny(":", ",", "}", "("):
-			r.at++
-		case r.tok(1).is(":"):
-			r.at += 2
-			v.set(t.text, r.expression())
-		case r.tok(1).is("("):
-			v.set(t.text, r.function())
-		case t.kind == name:
-			r.at++
-			v.set(t.text, r.lookup(t.text))
-		}
-		if !r.accept(",") && r.at == from {
-			r.at++
-		}
-	}
-}
-
 // set gives an object a member.
 func (v *value) set(key string, x value) {
 	if i := slices.Index(v.keys, key); i >= 0 {
@@ -355,10 +313,13 @@ func textOf(s string, glued bool) value { return value{sort: aText, text: s, glu
 func intOf(n int) value { return value{sort: aNumber, text: strconv.Itoa(n)} }
 
 func (v *value) element(n int) value {
-	if v.sort == aList && n >= 0 && n < len(v.list) {
-		return v.list[n]
+	switch {
+	case v.sort != aList:
+		return value{}
+	case n < 0 || n >= len(v.list):
+		return undefined
 	}
-	return value{}
+	return v.list[n]
 }
 
 // member returns a member of a value, or a method.
@@ -383,10 +344,10 @@ func (v value) member(key string) value {
 }
 
 // call calls a value.
-func (r *reader) call(v value, args []value) value {
+func (r *reader) call(v value, args value) value {
 	switch v.sort {
 	case aTool:
-		r.add(v.text, argument(args, 0))
+		r.add(v.text, args.element(0))
 	case aFunction:
 		return r.invoke(v.fn, args)
 	case aMethod:
@@ -398,17 +359,17 @@ func (r *reader) call(v value, args []value) value {
 }
 
 // callBack runs the functions among the arguments of an unknown one, once.
-func (r *reader) callBack(args []value) {
-	for i := range args {
-		if args[i].sort == aFunction && r.spend(1) {
-			r.invoke(args[i].fn, nil)
+func (r *reader) callBack(args value) {
+	for _, f := range args.list {
+		if f.sort == aFunction && r.spend(1) {
+			r.invoke(f.fn, value{})
 		}
 	}
 }
 
 // method calls a method.
-func (r *reader) method(v value, args []value) value {
-	first, of := argument(args, 0), value{}
+func (r *reader) method(v value, args value) value {
+	first, of := args.element(0), value{}
 	if v.of != nil {
 		of = *v.of
 	}
@@ -425,7 +386,7 @@ func (r *reader) method(v value, args []value) value {
 			if !r.spend(1) {
 				return value{}
 			}
-			all.list = append(all.list, r.invoke(first.fn, []value{x, intOf(i), of}))
+			all.list = append(all.list, r.invoke(first.fn, value{sort: aList, list: []value{x, intOf(i), of}}))
 		}
 		if v.text == "map" {
 			return all
@@ -434,8 +395,10 @@ func (r *reader) method(v value, args []value) value {
 	case v.text == "entries" && of.sort == aList:
 		return r.entries(of)
 	case v.text == "join" && of.sort == aList:
-		return r.join(of.list, first, len(args) == 0)
-	case v.text == "concat" && len(args) == 1:
+		return r.join(of.list, first)
+	case v.text == "concat" && of.sort == aList && first.sort == aList && r.spend(len(of.list)+len(first.list)):
+		return value{sort: aList, list: slices.Concat(of.list, first.list)}
+	case v.text == "concat" && len(args.list) == 1:
 		return r.plus(of, first)
 	case v.text == "trim" && of.sort == aText:
 		return textOf(strings.TrimSpace(of.text), of.glued)
@@ -464,8 +427,8 @@ func (r *reader) entries(of value) value {
 }
 
 // join returns the elements of a list with a text between them.
-func (r *reader) join(list []value, between value, usual bool) value {
-	if usual {
+func (r *reader) join(list []value, between value) value {
+	if between.sort == aWord {
 		between = textOf(",", false)
 	}
 	size, glued := 0, between.glued
@@ -518,15 +481,13 @@ func (r *reader) json(to []byte, v *value, glued *bool, depth int) []byte {
 		return append(to, ']')
 	case v.sort == anObject:
 		to = append(to, '{')
-		first := true
 		for i, key := range v.keys {
 			if v.list[i].sort == unknown || v.list[i].sort >= aFunction {
 				continue
 			}
-			if !first {
+			if to[len(to)-1] != '{' {
 				to = append(to, ',')
 			}
-			first = false
 			data, _ := json.Marshal(key)
 			to = r.json(append(append(to, data...), ':'), &v.list[i], glued, depth+1)
 		}
