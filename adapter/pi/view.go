@@ -99,7 +99,6 @@ func (p *parser) viewShell(view *session.View) {
 	s := &session.Shell{
 		Command:   p.JSON.String(p.typed()),
 		Cancelled: p.JSON.IsTrue(fields.Find("cancelled")),
-		Output:    p.JSON.String(fields.Find("fullOutputPath")),
 	}
 	s.ExitCode, s.HasExit = p.JSON.Int(fields.Find("exitCode"))
 	view.Blocks = append(view.Blocks, session.Block{

@@ -424,5 +424,4 @@ type Shell struct {
 	ExitCode  int64
 	HasExit   bool
 	Cancelled bool
-	Output    string // file with the full output, "" if there is none
 }

@@ -218,10 +218,7 @@ func suggestCommand(a *app.App, text string, res *search.Response) bool {
 }
 
 func scopeOf(r filter.Spec) scope.Scope {
-	if r.Scope == "" {
-		return scope.Default
-	}
-	return r.Scope
+	return cmp.Or(r.Scope, scope.Default)
 }
 
 func whereSearched(r filter.Spec, files int) string {

@@ -51,7 +51,6 @@ type block struct {
 // fold is a text that is folded under its title.
 type fold struct {
 	Class, Title, Note string
-	Open               bool
 	Prose              template.HTML
 	Code               template.HTML           // instead of Prose
 	Plain              iter.Seq[template.HTML] // instead of Code, in pieces

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -371,10 +372,7 @@ func (m *Model) nextScope() tea.Cmd {
 func (m *Model) scope() scope.Scope { return scopeOf(m.request) }
 
 func scopeOf(r search.Request) scope.Scope {
-	if r.Scope == "" {
-		return scope.Default
-	}
-	return r.Scope
+	return cmp.Or(r.Scope, scope.Default)
 }
 
 func (m *Model) nextSort() tea.Cmd {

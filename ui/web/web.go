@@ -21,7 +21,6 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"path"
@@ -48,7 +47,6 @@ type Options struct {
 	Now    func() time.Time
 	Zone   *time.Location
 	Home   string // shown as ~; "" for none
-	Log    *slog.Logger
 
 	// Foreign reports whether a connection belongs to another user of this machine, as far as
 	// the system says.

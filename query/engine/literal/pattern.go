@@ -74,7 +74,6 @@ func quoted(pattern string) string {
 // is immutable and safe for concurrent use.
 type Pattern struct {
 	Multiline bool
-	Word      bool
 
 	Program *automaton.Program
 
@@ -126,7 +125,7 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	if len(patterns) == 0 {
 		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
 	}
-	p := &Pattern{Multiline: req.Multiline, Word: req.Word}
+	p := &Pattern{Multiline: req.Multiline}
 	flags := syntax.Perl
 	if req.Case == IgnoreCase || req.Case == SmartCase && !HasUpper(patterns, req.Fixed) {
 		flags |= syntax.FoldCase
