@@ -26,9 +26,10 @@ type Call struct {
 const (
 	longest     = 4 << 20 // bytes
 	mostCalls   = 1000
-	mostMembers = 1000   // of an object
-	deepest     = 60     // nested calls of functions, and values
-	mostOpen    = 10_000 // brackets: the parser has no limit for those of patterns
+	mostMembers = 1000    // of an object
+	deepest     = 60      // nested calls of functions, and values
+	mostOpen    = 10_000  // brackets: the parser has no limit for those of patterns
+	mostScopes  = 2 << 20 // of all words together: the parser tells each scope of the names in those that it has
 )
 
 // Calls returns the calls of functions of the object tools, in the order in which the script makes
@@ -40,7 +41,7 @@ func Calls(src []byte) (calls []Call, whole bool) {
 
 func read(src []byte) *reader {
 	r := &reader{steps: 8*len(src) + 4000, bytes: 8*len(src) + 64<<10, changed: make(map[*js.Var]bool), ran: make(map[*js.BlockStmt]bool)}
-	if len(src) > longest || open(src) > mostOpen {
+	if len(src) > longest || !fits(src) {
 		return r
 	}
 	tree, err := js.Parse(parse.NewInputString(string(src)), js.Options{Inline: true})
@@ -59,19 +60,28 @@ func read(src []byte) *reader {
 	return r
 }
 
-// open returns how many brackets are open at once at most.
-func open(src []byte) (most int) {
-	n := 0
-	for _, c := range src {
-		switch c {
-		case '(', '[', '{':
-			n++
-			most = max(most, n)
-		case ')', ']', '}':
-			n = max(n-1, 0)
+// fits reports whether the parser takes a script in bounded time and memory. It counts the words and
+// brackets of texts, too.
+func fits(src []byte) bool {
+	open, scopes := 0, 0
+	for i, c := range src {
+		switch {
+		case c == '(' || c == '[' || c == '{':
+			open++
+		case c == ')' || c == ']' || c == '}':
+			open = max(open-1, 0)
+		case isWord(c) && (i == 0 || !isWord(src[i-1])):
+			scopes += open
+		}
+		if open > mostOpen || scopes > mostScopes {
+			return false
 		}
 	}
-	return most
+	return true
+}
+
+func isWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
 // reader walks through a script.

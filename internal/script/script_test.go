@@ -152,3 +152,15 @@ func FuzzCalls(f *testing.F) {
 		read([]byte(src))
 	})
 }
+
+// The parser tells each scope of the names in all scopes within: many names in deep scopes are not parsed.
+func TestManyNamesInDeepScopes(t *testing.T) {
+	const call = `tools.shell_command({command: "ls"});`
+	names := strings.Repeat("a_1 = $2;", 20_000)
+	if calls, whole := Calls([]byte(names + call)); len(calls) != 1 || !whole {
+		t.Errorf("names at the top: %d calls, whole %t", len(calls), whole)
+	}
+	if calls, whole := Calls([]byte(strings.Repeat("{", 400) + names + call + strings.Repeat("}", 400))); len(calls) != 0 || whole {
+		t.Errorf("names in deep scopes: %d calls, whole %t", len(calls), whole)
+	}
+}
