@@ -257,15 +257,20 @@ func (o *showOptions) unfolded(focus []int, forPrograms bool) entry.Unfolded {
 	return func(i, _ int) bool { return slices.Contains(focus, i) }
 }
 
-// lastOf returns the end of a list, from the n-th last entry of conversation that passes to the last.
+// lastOf returns the end of a list, from the n-th last entry of conversation that passes to the last. The
+// pieces of a message count once.
 func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*entry.Entry) bool, n int) ([]int, error) {
 	for len(list) > 0 && t.IsStep(list[len(list)-1]) {
 		list = list[:len(list)-1]
 	}
-	from := len(list)
-	for ; from > 0 && n > 0; from-- {
-		if t.IsStep(list[from-1]) {
+	from, below := len(list), &session.Node{}
+	for ; from > 0; from-- {
+		node := &t.Record.Nodes[list[from-1]]
+		if node.Step != session.Talk || node.Continues(below) {
 			continue
+		}
+		if n == 0 {
+			break
 		}
 		if pass != nil {
 			e, err := t.Read(list[from-1])
@@ -276,7 +281,10 @@ func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*
 				continue
 			}
 		}
-		n--
+		n, below = n-1, node
+	}
+	for from < len(list) && t.IsStep(list[from]) {
+		from++
 	}
 	return list[from:], nil
 }
