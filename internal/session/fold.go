@@ -445,12 +445,21 @@ func (s *Summary) Modified() time.Time {
 	return s.Created()
 }
 
-// TimeOf returns the node's time, or the file's for a node without one.
+// TimeOf returns the node's time, or the file's for a node without one, within Times.
 func (s *Summary) TimeOf(n *Node) time.Time {
 	if n.Time != 0 {
 		return time.UnixMilli(n.Time).UTC()
 	}
-	return s.fileTime()
+	at, first, last := s.fileTime(), s.Oldest, s.Newest
+	switch {
+	case s.Oldest.IsZero() || s.Header.Timestamp.IsZero():
+		return at
+	case at.Before(first):
+		return first
+	case at.After(last):
+		return last
+	}
+	return at
 }
 
 // Times returns the range of the times of all entries. Those without any time have that of

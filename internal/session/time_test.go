@@ -19,3 +19,20 @@ func TestTimeAsJSON(t *testing.T) {
 		}
 	}
 }
+
+// An entry without a time has that of the file, as far as the times of the others allow: filters by time
+// look at files first.
+func TestTimeOfAnEntryWithoutOne(t *testing.T) {
+	t.Parallel()
+	at := func(minute int) time.Time { return time.Date(2026, 1, 15, 10, minute, 0, 0, time.UTC) }
+	for _, header := range []time.Time{{}, at(10)} {
+		for _, file := range []int{5, 15, 25} {
+			s := Summary{Oldest: at(10), Newest: at(20)}
+			s.Header.Timestamp, s.Mtime = header, at(file).UnixNano()
+			first, last := s.Times()
+			if got := s.TimeOf(&Node{}); got.Before(first) || got.After(last) {
+				t.Errorf("header %s, file %s: %s is not from %s to %s", header, at(file), got, first, last)
+			}
+		}
+	}
+}
