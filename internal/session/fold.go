@@ -445,32 +445,25 @@ func (s *Summary) Modified() time.Time {
 	return s.Created()
 }
 
-// TimeOf returns the node's time, or the file's for a node without one, within Times.
+// TimeOf returns the node's time, or the file's for a node without one.
 func (s *Summary) TimeOf(n *Node) time.Time {
 	if n.Time != 0 {
 		return time.UnixMilli(n.Time).UTC()
 	}
-	at, first, last := s.fileTime(), s.Oldest, s.Newest
-	switch {
-	case s.Oldest.IsZero() || s.Header.Timestamp.IsZero():
-		return at
-	case at.Before(first):
-		return first
-	case at.After(last):
-		return last
-	}
-	return at
+	return s.fileTime()
 }
 
-// Times returns the range of the times of all entries. Those without any time have that of
-// the file.
+// Times returns a range that the times of all entries are in. An entry without a time has that of the file.
 func (s *Summary) Times() (first, last time.Time) {
 	first, last = s.Oldest, s.Newest
-	if mtime := s.fileTime(); s.Oldest.IsZero() {
-		first, last = mtime, mtime
-	} else if s.Header.Timestamp.IsZero() && mtime.Before(first) {
+	mtime := s.fileTime()
+	if s.Mtime == 0 && !first.IsZero() { // it is not known
+		return first, last
+	}
+	if first.IsZero() || mtime.Before(first) {
 		first = mtime
-	} else if s.Header.Timestamp.IsZero() && mtime.After(last) {
+	}
+	if mtime.After(last) {
 		last = mtime
 	}
 	return first, last

@@ -20,8 +20,8 @@ func TestTimeAsJSON(t *testing.T) {
 	}
 }
 
-// An entry without a time has that of the file, as far as the times of the others allow: filters by time
-// look at files first.
+// An entry without a time has that of the file, and is in the range of the times of its session: filters by
+// time look at that first.
 func TestTimeOfAnEntryWithoutOne(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 15, 10, minute, 0, 0, time.UTC) }
