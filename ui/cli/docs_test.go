@@ -203,7 +203,7 @@ func wordsOf(command string) []string {
 // example is a command line in a page or a help text.
 type example struct{ where, line string }
 
-// examples lists the lines of "sh" blocks on pages and the examples in help that
+// examples lists the lines of "sh" blocks on pages and in the skill, and the examples in help that
 // run pigrep.
 func examples(t *testing.T) []example {
 	t.Helper()
@@ -216,14 +216,14 @@ func examples(t *testing.T) []example {
 		}
 	}
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
-	for _, path := range pageFiles(t) {
+	for _, path := range append(pageFiles(t), "skill.md") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range block.FindAllStringSubmatch(string(data), -1) {
 			for line := range strings.Lines(m[1]) {
-				add(filepath.Base(path), line)
+				add(filepath.Base(path), strings.ReplaceAll(line, "SESSION:ENTRY", "01a1f7de:5e6f7a8b"))
 			}
 		}
 	}
@@ -315,6 +315,28 @@ func TestExamplesRun(t *testing.T) {
 	}
 	if ran < len(list)*2/3 {
 		t.Errorf("only %d of %d examples ran", ran, len(list))
+	}
+}
+
+// What an agent reads before it searches is short, and so is what its first command answers: at most 1,700
+// tokens of four bytes for ten sessions.
+func TestSkillCostsLittle(t *testing.T) {
+	if len(skillText) > 1700 {
+		t.Errorf("the skill has %d bytes", len(skillText))
+	}
+	_, command, _ := strings.Cut(string(skillText), "\npigrep ")
+	command, _, _ = strings.Cut(command, " -- ")
+	a, out, errs := testApp(t)
+	a.Home = t.TempDir()
+	root := filepath.Join(a.Home, ".pi", "agent", "sessions")
+	if err := os.CopyFS(root, os.DirFS(filepath.Join("..", "..", "testdata", "sessions"))); err != nil {
+		t.Fatal(err)
+	}
+	if code := Run(t.Context(), a, append(wordsOf(command), "--any", "--", "test OR error OR how OR file OR run OR login")); code != 0 {
+		t.Fatalf("exit code %d, stderr %q", code, errs.String())
+	}
+	if rows, tokens := strings.Count(out.String(), "\n"), out.Len()/4; rows != 10 || tokens > 1700 {
+		t.Errorf("%d rows of %d tokens:\n%s", rows, tokens, out)
 	}
 }
 
