@@ -141,8 +141,12 @@ func name(answer any, naming func() *sessions.Naming) {
 	})
 }
 
-// within completes a question from elsewhere: with what this machine excludes, and with its paths.
-func (o *Opening) within(s *filter.Spec, e *filter.Env) {
+// complete completes a question from elsewhere: with what this machine excludes, masks and knows of paths.
+// resume may be nil.
+func (o *Opening) complete(s *filter.Spec, e *filter.Env, redact *bool, resume *search.ResumeFunc) {
+	if *redact = *redact || !o.Reveal; resume != nil {
+		*resume = o.ResumeCommand
+	}
 	s.Excludes = slices.Concat(s.Excludes, o.Spec.Excludes)
 	if len(s.Agents) == 0 {
 		s.Agents = o.Spec.Agents
@@ -157,28 +161,24 @@ func (o *Opening) within(s *filter.Spec, e *filter.Env) {
 func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, error) {
 	switch req := request.(type) {
 	case *search.Request:
-		o.search(req)
+		req.Later = false
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *sessions.Request:
-		o.list(req)
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *audit.Request:
 		o.audit(req)
 	case *remote.FilesRequest:
 		o.audit(&req.Request)
 	case *fix.Request:
-		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-		o.within(&req.Spec, &req.Env)
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *similar.Request:
-		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-		o.within(&req.Spec, &req.Env)
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *blame.Request:
-		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-		o.within(&req.Spec, &req.Env)
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *blame.CommitRequest:
-		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-		o.within(&req.Spec, &req.Env)
+		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
 	case *recap.Request:
-		req.Redact = req.Redact || !o.Reveal
-		o.within(&req.Spec, &filter.Env{})
+		o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
 	}
 	return o.open(ctx, func(x *Snapshot) (any, error) {
 		answer, err := x.Answer(ctx, kind, request)
@@ -192,27 +192,15 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 	})
 }
 
-func (o *Opening) search(req *search.Request) {
-	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
-	o.within(&req.Spec, &req.Env)
-}
-
-func (o *Opening) list(req *sessions.Request) {
-	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-	o.within(&req.Spec, &req.Env)
-}
-
 func (o *Opening) audit(req *audit.Request) {
-	req.Redact = req.Redact || !o.Reveal
-	o.within(&req.Spec, &req.Env)
+	o.complete(&req.Spec, &req.Env, &req.Redact, nil)
 	if o.Zone != nil {
 		req.Location = o.Zone
 	}
 }
 
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	req.Redact = req.Redact || !o.Reveal
-	o.within(&req.Spec, &filter.Env{})
+	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
 	res, err := o.open(ctx, func(x *Snapshot) (any, error) {
 		title, naming := Titles(x.Reader, req.Redact), naming(x)
 		return x.Grep(ctx, req, func(m *grep.Match) error {
