@@ -45,11 +45,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
 	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, x *snapshot.Snapshot) (*fix.Response, error) {
-		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
-		res, err := remote.Fix.Ask(ctx, x, req)
-		if err == nil {
-			res.Warnings = append(res.Warnings, said...)
-		}
+		res, err := asking.WithoutOwn(ctx, x, &o.Shared, remote.Fix, &req, &req.Spec, true)
 		if errors.Is(err, fix.ErrNoWords) {
 			err = noErrorText(err.Error())
 		}

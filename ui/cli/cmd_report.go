@@ -359,12 +359,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	askForNamed(q, args...)
 	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Response, error) {
 		if len(args) == 0 {
-			said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, false)
-			res, err := remote.Recap.Ask(ctx, x, req)
-			if err == nil {
-				res.Warnings = append(res.Warnings, said...)
-			}
-			return res, err
+			return asking.WithoutOwn(ctx, x, &o.Shared, remote.Recap, &req, &req.Spec, false)
 		}
 		t, err := conversation.Find(x, args[0])
 		if err != nil {
@@ -400,12 +395,8 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 		q.Out.Format = printer.FormatPlain
 	}
 	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, x *snapshot.Snapshot) (*recap.Lessons, error) {
-		said := asking.LeaveOutOwn(x, &o.Shared, &q.Request.Spec, false)
-		res, err := remote.Lessons.Ask(ctx, x, recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
-		if err == nil {
-			res.Warnings = append(res.Warnings, said...)
-		}
-		return res, err
+		req := recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact}
+		return asking.WithoutOwn(ctx, x, &o.Shared, remote.Lessons, &req, &req.Spec, false)
 	})
 	if err != nil {
 		return err

@@ -94,12 +94,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	q.Question = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
 	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, x *snapshot.Snapshot) (*search.Response, error) {
-		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
-		res, err := remote.Search.Ask(ctx, x, req)
-		if err == nil {
-			res.Warnings = append(res.Warnings, said...)
-		}
-		return res, err
+		return asking.WithoutOwn(ctx, x, &o.Shared, remote.Search, &req, &req.Spec, true)
 	})
 	if err != nil {
 		return err

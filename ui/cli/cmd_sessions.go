@@ -73,11 +73,9 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		out.Out = &records
 	}
 	x, err := q.Ask(ctx, func(ctx context.Context, x *snapshot.Snapshot) (err error) {
-		said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, req.Text != "")
-		if list, err = remote.Sessions.Ask(ctx, x, req); err != nil {
+		if list, err = asking.WithoutOwn(ctx, x, &o.Shared, remote.Sessions, &req, &req.Spec, req.Text != ""); err != nil {
 			return err
 		}
-		list.Warnings = append(list.Warnings, said...)
 		o.Mask(list)
 		if early {
 			records.Reset()

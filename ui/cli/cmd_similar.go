@@ -48,10 +48,9 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
-	said := asking.LeaveOutOwn(x, &o.Shared, &req.Spec, true)
 	var res *similar.Response
 	if err == nil {
-		res, err = remote.Similar.Ask(ctx, x, req)
+		res, err = asking.WithoutOwn(ctx, x, &o.Shared, remote.Similar, &req, &req.Spec, true)
 	}
 	if x.Asking != nil && x.State.Complete { // otherwise those that are missing were named
 		err = asking.Problem(ctx, x.Asked(err))
@@ -67,7 +66,6 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		return conversation.ReadProblem(ctx, err)
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
-	res.Warnings = append(res.Warnings, said...)
 	x.Report(&res.Index, res.Warnings)
 	x.Know(&q.Out.Layout)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}

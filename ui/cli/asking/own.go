@@ -1,6 +1,7 @@
 package asking
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/snapshot"
@@ -24,6 +27,16 @@ func RunningIn(a *app.App) []adapter.Running {
 		}
 	}
 	return list
+}
+
+// WithoutOwn asks a question, whose filters are spec, without what LeaveOutOwn leaves out. The answer says so.
+func WithoutOwn[Req, Res any](ctx context.Context, x *snapshot.Snapshot, o *flags.Shared, kind remote.Kind[Req, Res], req *Req, spec *filter.Spec, texts bool) (*Res, error) {
+	said := LeaveOutOwn(x, o, spec, texts)
+	res, err := kind.Ask(ctx, x, *req)
+	if err == nil {
+		ssh.Lack(res, func(*search.IndexState) {}, said...)
+	}
+	return res, err
 }
 
 // LeaveOutOwn leaves out of a question what would answer an agent with its own words, as the
