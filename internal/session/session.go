@@ -121,6 +121,14 @@ type EntryName struct {
 	ShortEntryID string `json:"shortEntryId,omitempty"` // as of entry.Naming, if that is shorter
 }
 
+// NewEntryName returns the name of an entry by its id, and its short one, which may be the same.
+func NewEntryName(id, short string) EntryName {
+	if short == id {
+		short = ""
+	}
+	return EntryName{id, short}
+}
+
 // Entry returns the id of the entry as it is shown and typed.
 func (n EntryName) Entry() string { return cmp.Or(n.ShortEntryID, n.EntryID) }
 

@@ -78,8 +78,8 @@ func (n *Naming) Of(path string) func(id string) string {
 
 // Name fills in the short id of the entry of a session file.
 func (n *Naming) Name(path string, e *session.EntryName) {
-	if short := n.Short(path, e.EntryID); e.ShortEntryID == "" && short != e.EntryID {
-		e.ShortEntryID = short
+	if e.ShortEntryID == "" {
+		*e = session.NewEntryName(e.EntryID, n.Short(path, e.EntryID))
 	}
 }
 

@@ -59,13 +59,7 @@ type ImageRow struct {
 func ImageRowOf(i *session.Image) ImageRow { return ImageRow{i.MimeType, i.Size} }
 
 // Named returns the name of the entry in its session.
-func (e *Entry) Named() session.EntryName {
-	n := session.EntryName{EntryID: e.ID}
-	if e.Short != e.ID {
-		n.ShortEntryID = e.Short
-	}
-	return n
-}
+func (e *Entry) Named() session.EntryName { return session.NewEntryName(e.ID, e.Short) }
 
 // Row returns the entry in JSON, which shares the memory of its texts. focus marks the requested entry.
 func (e *Entry) Row(focus bool) Row {

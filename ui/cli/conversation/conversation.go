@@ -227,7 +227,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 // Named returns the name of entry i.
 func (t *Target) Named(i int) session.EntryName {
 	id := t.Record.Nodes[i].ID
-	return (&entry.Entry{Entry: session.Entry{Identity: session.Identity{ID: id}}, Short: t.Short(id)}).Named()
+	return session.NewEntryName(id, t.Short(id))
 }
 
 // OneSession checks the arguments of a command for a single session.
