@@ -39,13 +39,13 @@ const cannotRun = 126
 
 // isProbe reports whether a call that failed only looked at something, which was not there.
 func isProbe(c *session.CallFact, action *fix.Action) bool {
-	if !c.Shell || c.Exit == cannotRun || c.Exit == cannotRun+1 || slices.Contains(blamed(c), "cd") {
+	list := blamed(c)
+	if !c.Shell || c.Exit == cannotRun || c.Exit == cannotRun+1 || slices.Contains(list, "cd") {
 		return false
 	}
 	if c.Dialect != session.DialectPOSIX {
 		return !slices.ContainsFunc(c.Programs, func(p string) bool { return !slices.Contains(readers, strings.ToLower(p)) && !fix.OnlyShows(p) })
 	}
-	list := blamed(c)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(p string) bool { return !fix.OnlyShows(p) }) || action.OnlyShows()
 }
 
@@ -59,14 +59,14 @@ func blamed(c *session.CallFact) (list []string) {
 	return list
 }
 
-// endingOf is how a call ended to a reader of it.
-type endingOf struct {
+// ending is how a call ended to a reader of it.
+type ending struct {
 	failed bool
 	says   string // why, if the result need not be read again
 }
 
 // ended returns how a call ended. What it printed counts more than its exit code, which a pipe may hide.
-func (t *teller) ended(c *session.CallFact, action *fix.Action) (e endingOf) {
+func (t *teller) ended(c *session.CallFact, action *fix.Action) (e ending) {
 	switch {
 	case t.learns:
 		e.failed = c.Failed && c.Shell
@@ -83,22 +83,18 @@ func (t *teller) ended(c *session.CallFact, action *fix.Action) (e endingOf) {
 		t.read(c.Result, func(_ *session.Entry, p *session.Part) {
 			text := bytes.TrimSpace(p.Text[max(0, len(p.Text)-longestOutput):])
 			m := failureLine().Find(text)
-			for _, line := range [][]byte{text[:len(text)-len(after(text, "\n"))], text[bytes.LastIndexByte(text, '\n')+1:]} { // the first and the last
+			first, _, _ := bytes.Cut(text, []byte("\n"))
+			for _, line := range [][]byte{first, text[bytes.LastIndexByte(text, '\n')+1:]} {
 				if m == nil && fix.SaidError(line) != "" {
 					m = line
 				}
 			}
 			if m != nil && isOutput(p) {
-				e = endingOf{true, clipped(cmp.Or(fix.SaidError(p.Text), string(bytes.TrimSpace(m))))}
+				e = ending{true, clipped(cmp.Or(fix.SaidError(p.Text), string(bytes.TrimSpace(m))))}
 			}
 		})
 	}
 	return e
-}
-
-func after(text []byte, sep string) []byte {
-	_, rest, _ := bytes.Cut(text, []byte(sep))
-	return rest
 }
 
 // longestOutput is how much of the end of an output is looked at for what it says of its end, in bytes.
@@ -205,14 +201,13 @@ func (t *teller) made(c *session.CallFact, action *fix.Action) {
 	if m := pullCall().FindStringSubmatch(c.Line); m != nil && own("gh api") {
 		add(t.newFact(Pull, c.Offset, "merged "+t.pullOf(m[1])))
 	}
-	for _, done := range []string{"merged", "closed", "reopened"} {
-		deed := map[string]string{"merged": "merge", "closed": "close", "reopened": "reopen"}[done]
-		if of, ok := action.OperandsOf([]string{"gh pr", "glab mr"}, deed); ok {
+	for _, deed := range [][2]string{{"merge", "merged"}, {"close", "closed"}, {"reopen", "reopened"}} {
+		if of, ok := action.OperandsOf([]string{"gh pr", "glab mr"}, deed[0]); ok {
 			name := "the pull request of the branch"
 			if len(of) > 0 {
 				name = t.pullOf(of[0])
 			}
-			add(t.newFact(Pull, c.Offset, done+" "+name))
+			add(t.newFact(Pull, c.Offset, deed[1]+" "+name))
 		}
 	}
 }
@@ -252,15 +247,12 @@ func (t *teller) planned(list []session.CallFact) {
 			if call := v.Blocks[i].Call; call != nil && call.Deed == session.DeedPlan {
 				texts := make(map[string]string)
 				for _, a := range call.Arguments {
-					item, name, ok := cutLast(a.Name)
-					switch {
-					case !ok:
-					case name == "content" || name == "step" || name == "subject" || name == "title":
+					if item, name := cutLast(a.Name); slices.Contains([]string{"content", "step", "subject", "title"}, name) && item != "" {
 						texts[item] = string(a.Value)
 					}
 				}
 				for _, a := range call.Arguments {
-					if item, name, _ := cutLast(a.Name); name == "status" && string(a.Value) == "pending" && texts[item] != "" {
+					if item, name := cutLast(a.Name); name == "status" && string(a.Value) == "pending" && texts[item] != "" {
 						f := t.newFact(Open, c.Offset, clipped(texts[item]))
 						f.By = "plan"
 						t.facts = append(t.facts, f)
@@ -272,12 +264,9 @@ func (t *teller) planned(list []session.CallFact) {
 }
 
 // cutLast cuts the last element off a name such as todos.0.content.
-func cutLast(name string) (before, last string, ok bool) {
+func cutLast(name string) (before, last string) {
 	at := strings.LastIndexByte(name, '.')
-	if at < 0 {
-		return "", name, false
-	}
-	return name[:at], name[at+1:], true
+	return name[:max(at, 0)], name[at+1:]
 }
 
 var (

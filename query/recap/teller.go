@@ -5,10 +5,8 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"pigrep/index"
@@ -342,9 +340,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 }
 
 // interruption matches what agents write when the person interrupts a turn or a command.
-var interruption = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\W*(?:(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)|(?:aborted|interrupted|cancelled) by (?:the )?user)`)
-})
+var interruption = once(`(?i)^\W*(?:(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)|(?:aborted|interrupted|cancelled) by (?:the )?user)`)
 
 // leastSaid is the least number of bytes of words in a text that says something.
 const leastSaid = 20
