@@ -300,16 +300,18 @@ func (w *entryWriter) place(branch []int, first int, answer *readAnswer) (next [
 // choose returns what fits of the entries to read around the named one, in order: that one first, then its
 // prompt, the answer, and of the others the nearest, two after it for one before.
 func (w *entryWriter) choose(ctx context.Context, path, list []int, room int) ([]int, error) {
-	sizes := make(map[int]int)
+	sizes, steps := make(map[int]int), ""
 	for e, err := range w.entries(ctx, list) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Folded == "" {
-			row := w.row(e, 0, 0)
-			row.Skipped, row.Steps = 1000, e.Folded
-			sizes[e.Index] = w.entrySize(&row)
+		if e.Folded != "" {
+			steps = e.Folded
+			continue
 		}
+		row := w.row(e, 0, 0)
+		row.Skipped, row.Steps, steps = 1000, steps, ""
+		sizes[e.Index] = w.entrySize(&row)
 	}
 	clear(w.shown)
 	shown := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return sizes[i] == 0 })
