@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,14 +197,18 @@ func (s *sheet[T]) sortBy(column string, limit int) (columns []string, ok bool) 
 		if at, timeErr := time.Parse(time.RFC3339Nano, text); timeErr == nil {
 			number, err = float64(at.UnixMilli()), nil
 		}
-		if err == nil {
-			text = " " // before texts, which are not numbers
+		number = cmp.Or(k.Number, number)
+		switch {
+		case err == nil:
+			text = "" // before texts, which are not numbers
+		case text == "":
+			number = math.Inf(-1)
 		}
-		rows = append(rows, keyed{&kept, cmp.Or(k.Number, number), text})
+		rows = append(rows, keyed{&kept, number, strings.ToLower(text)})
 		return nil
 	})
 	lists.SortStable(rows, func(a, b keyed) int {
-		return cmp.Or(cmp.Compare(len(human.When(a.text == "", "-")), len(human.When(b.text == "", "-"))), cmp.Compare(b.number, a.number), strings.Compare(strings.ToLower(a.text), strings.ToLower(b.text)))
+		return cmp.Or(cmp.Compare(b.number, a.number), strings.Compare(a.text, b.text))
 	})
 	s.rows = listed(limited(lists.Map(rows, func(k keyed) T { return *k.row }), limit))
 	return columns, true
