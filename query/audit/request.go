@@ -50,7 +50,7 @@ type Request struct {
 	Args     []ArgTest      // all must pass
 	Commands bool           // only calls that run shell commands
 	Results  bool           // list calls with the first lines of their results
-	Prices   price.List     //  for uses of tokens without a cost
+	Prices   price.List     // for uses of tokens without a cost
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
 

@@ -77,7 +77,7 @@ func (c *Conversation) IsStep(i int) bool { return c.Record.Nodes[i].Step != ses
 // Talk returns the entries of a list that are conversation, and those that are named.
 func (c *Conversation) Talk(list []int, named ...int) (talk []int) {
 	for _, i := range list {
-		if !c.IsStep(i) || len(named) > 0 && named[0] == i {
+		if !c.IsStep(i) || slices.Contains(named, i) {
 			talk = append(talk, i)
 		}
 	}
@@ -88,13 +88,11 @@ func (c *Conversation) Talk(list []int, named ...int) (talk []int) {
 // branches.
 func (c *Conversation) Count() (all, abandoned int) {
 	for i := range c.Record.Nodes {
-		switch {
-		case c.IsStep(i):
-		case !c.Tree.Active(i):
+		if c.IsStep(i) {
+			continue
+		}
+		if all++; !c.Tree.Active(i) {
 			abandoned++
-			fallthrough
-		default:
-			all++
 		}
 	}
 	return all, abandoned

@@ -190,14 +190,14 @@ func (f *Filter) addCWD(dir string) {
 	f.sessions = append(f.sessions, func(s *session.Summary) bool { return d.Has(s.CWD) })
 }
 
-// addExclude leaves out the sessions whose path a glob matches. The glob matches one or
-// more whole elements of the path, from the root if it begins with a slash, and
-// everything below them. The path of a session leaves it out too, whatever brackets it has.
 // LiteralGlob returns a glob that matches only this path.
 func LiteralGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
+// addExclude leaves out the sessions whose path a glob matches. The glob matches one or
+// more whole elements of the path, from the root if it begins with a slash, and
+// everything below them. The path of a session leaves it out too, whatever brackets it has.
 func (f *Filter) addExclude(glob string) {
 	path := session.Slashed(glob)
 	pattern := path
