@@ -29,7 +29,7 @@ type CommandTable struct {
 	Rows     []CommandRow
 	Calls    int // shell commands
 	Unparsed int // commands of these that cannot be parsed; their first word counts as the program
-	Unread   int // scripts with further commands, which are not literal
+	Unread   int // scripts that run further commands, which they compute
 	Covered
 }
 

@@ -9,15 +9,15 @@ import (
 	"pigrep/internal/session"
 )
 
-// Costs returns what sessions used and what that cost, as Usage adds it up for each session, by the paths of
-// the sessions. The summaries are those of whole sessions. Facts are read only of sessions that may share
-// uses of tokens with others: a use counts in the session that had it first.
+// Costs returns the tokens and the cost of sessions, by their paths, as Usage adds them up for each session.
+// list has the summaries of whole sessions. Costs reads facts only for sessions that may share uses of
+// tokens with others: a use counts in the session that had it first.
 func Costs(ctx context.Context, r *index.Reader, list []*session.Summary) (map[string]price.Spent, error) {
 	sharing, known := r.FilesWithDuplicates()
 	var prices price.Listed
 	costs, read := make(map[string]price.Spent, len(list)), make(map[string]bool)
 	for _, s := range list {
-		known = known && !s.Delegated // else facts of its whole family say what counts elsewhere
+		known = known && !s.Delegated // only the facts of a whole family say which uses count elsewhere
 		if spent := prices.Spending(s); known && !sharing[s.File] && !s.IsChained() {
 			spent.Cost, spent.Estimated = Rounded(spent.Cost), Rounded(spent.Estimated)
 			costs[s.Path] = spent

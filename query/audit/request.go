@@ -54,7 +54,7 @@ type Request struct {
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
 
-	only    func(*session.Summary) bool // a filter on sessions beside the Spec; nil for none
+	only    func(*session.Summary) bool // a further filter on sessions; nil for none
 	sharing map[uint32]bool             // with only: the files that may have entries in common; nil: find out
 
 	search.Among // with Together, a table has all rows, and the data for joining it with others

@@ -213,7 +213,7 @@ func (x *attribution) answer(resp *Response) error {
 	return x.ctx.Err()
 }
 
-// bounds returns the first line that is asked for, from 1, and the last one.
+// bounds returns the first and the last line that are asked for, from 1.
 func (r *Request) bounds() (from, to int) {
 	if from, to = max(r.From, 1), r.To; to == 0 || to > len(r.Lines) {
 		to = len(r.Lines)
@@ -269,8 +269,8 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 	return o, err
 }
 
-// rank says how much the path of a history says that it is the file: 0 for the file itself, perhaps by a
-// symbolic link.
+// rank returns how likely the path of a history names the file: 0 for the file itself, even by a symbolic
+// link; larger numbers are less likely.
 func (x *attribution) rank(p string) int {
 	if path.Base(p) == path.Base(x.req.Path) && x.file.Is(p) {
 		return 0
@@ -278,6 +278,7 @@ func (x *attribution) rank(p string) int {
 	return x.req.rank(p)
 }
 
+// rank compares the names alone.
 func (r *Request) rank(p string) int {
 	switch rel := r.Relative; {
 	case p == r.Path:

@@ -325,8 +325,8 @@ func (x *committed) root(s *session.Summary) *session.Summary {
 	return x.roots[s]
 }
 
-// byText finds the session that wrote most lines of a commit before it, with its subagents. It returns the last
-// call of the one of them that wrote most, and the share of them all.
+// byText finds the session that, together with its subagents, wrote most lines of a commit before it was
+// made. It returns the last call of the one among them that wrote most, and the share of all of them.
 func (x *committed) byText(c *Commit) (best *origin, share float64) {
 	type place struct { // of a line, however often the file has it
 		name string

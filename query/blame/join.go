@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Join joins the answers of several indexes: each line is of the call with the best claim to it. A line of
-// the file itself comes before a line of another one, the same text before a similar one, and then the
-// call that wrote it first. Lines that cannot tell stay with the lines around them.
+// Join joins the answers of several indexes: each line belongs to the call with the best claim to it. A line
+// in the file itself is a better claim than a line in another file, the same text a better one than similar
+// text, and an earlier call a better one than a later call. Lines that say little go with the lines around them.
 func Join(req *Request, list []*Response) *Response {
 	from, to := req.bounds()
 	best := make([]*Block, max(to-from+1, 0))
@@ -67,7 +67,7 @@ func Join(req *Request, list []*Response) *Response {
 	return resp
 }
 
-// reasons are why no session is said to have written a line; the first one holds if indexes differ.
+// reasons lists why no session is said to have written a line. If indexes differ, the first one holds.
 var reasons = []string{Filtered, Other, Untouched, Before, Short}
 
 // compare compares the claims of two blocks of different indexes to a line: the better one is less.
@@ -86,8 +86,8 @@ func (r *Request) compare(a, b *Block) int {
 	return a.Timestamp.Compare(b.Timestamp.Time)
 }
 
-// JoinCommits joins the answers of several indexes: a commit is of the session that printed its hash
-// first, or else of the one that wrote most of its lines.
+// JoinCommits joins the answers of several indexes: a commit belongs to the session that printed its hash
+// first, or else to the session that wrote most of its lines.
 func JoinCommits(req *CommitRequest, list []*CommitResponse) *CommitResponse {
 	resp := &CommitResponse{}
 	order := []string{ByHash, ByText, Unread, None}

@@ -74,8 +74,8 @@ func (d *Action) OnlyShows() bool {
 	return len(d.commands) > 0 && !slices.ContainsFunc(d.commands, func(c shellcmd.Command) bool { return !OnlyShows(c.Label) })
 }
 
-// OperandsOf returns the operands behind the first one of a command, if it is one of some programs and that is
-// its first operand: of "gh pr merge 12" with "gh pr" and "merge" these are 12.
+// OperandsOf finds a command that runs one of some programs with this first operand, and returns its other
+// operands: for "gh pr" and "merge", it returns 12 of "gh pr merge 12".
 func (d *Action) OperandsOf(labels []string, first string) (list []string, ok bool) {
 	for i := range d.commands {
 		if c := &d.commands[i]; slices.Contains(labels, c.Label) {
@@ -87,11 +87,11 @@ func (d *Action) OperandsOf(labels []string, first string) (list []string, ok bo
 	return nil, false
 }
 
-// checking are programs that say whether the work is right, whatever part of it they are given.
+// checking lists programs that say whether the work is right, whatever part of it they are given.
 var checking = []string{"go test", "go build", "go vet", "cargo test", "cargo build", "cargo check", "cargo clippy", "npm test", "pnpm test", "yarn test", "bun test", "pytest", "python3 -m pytest", "python -m pytest", "tsc", "npx tsc", "eslint", "npx eslint", "jest", "npx jest", "vitest", "npx vitest", "ruff", "mypy", "swift build", "swift test", "dotnet build", "dotnet test", "mvn test", "gradlew test", "git push", "git commit", "git rebase", "git merge"}
 
-// Checks reports whether a shell command does what the last program of an earlier one that failed should do: the
-// same program in the same directory, with the same first operand, or any if it checks the work as a whole.
+// Checks reports whether a shell command repeats the last program of an earlier command, which failed: in the
+// same directory, and with the same first operand unless the program checks the work as a whole.
 func (d *Action) Checks(o *Action) bool {
 	list := slices.DeleteFunc(slices.Clone(o.commands), func(c shellcmd.Command) bool { return OnlyShows(c.Label) })
 	if len(list) == 0 {
@@ -125,7 +125,7 @@ func isAlike(a, b string) bool {
 	return 2*same > max(len(p), len(q))
 }
 
-// reads reports whether a call only looks at something, as far as it shows.
+// reads reports whether a call only looks at something, as far as can be told.
 func (d *Action) reads() bool {
 	switch c := d.fact; {
 	case c.Shell:

@@ -195,7 +195,7 @@ func (t *trail) session(e *episode) *Session {
 		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply, Resume: s.Resume,
 	}
 	changing := func(c event) bool { return e.isRepeated(c.call) || !e.action(c.call).reads() }
-	// Only after a read that failed, or if there is nothing else, is a read what may have helped.
+	// A read may have helped only if a read had failed, or if there is nothing else.
 	all := slices.ContainsFunc(e.failed, func(f int) bool { return e.action(f).reads() }) || !slices.ContainsFunc(e.made, changing)
 	for _, c := range e.made {
 		if !all && !changing(c) {

@@ -122,7 +122,7 @@ type Place struct {
 	Text      string       `json:"text" wire:"lines"`
 }
 
-// Told returns the call as a step of what was done.
+// Told returns the tool and the text of a call, and how often it was made.
 func (c *Call) Told() string {
 	return c.Tool + " " + c.Text + human.When(c.Times > 1, fmt.Sprintf(" ×%d", c.Times))
 }
@@ -135,7 +135,7 @@ type Call struct {
 	Text      string       `json:"text" wire:"lines"` // its command, the files that it changes, or its arguments
 	Status    string       `json:"status"`            // ok, error, or none (no result)
 	Again     bool         `json:"again,omitempty"`   // it does the same as the one that failed
-	Times     int          `json:"times,omitempty"`   // that it was made in a row, if more than once; this is the first one
+	Times     int          `json:"times,omitempty"`   // how often it was made in a row, if more than once; this is the first one
 	Line      int          `json:"line"`
 	Offset    int64        `json:"offset"`
 }

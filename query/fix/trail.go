@@ -272,12 +272,12 @@ var (
 	patched = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\r?$`)
 	})
-	// marker matches what begins a here-document, up to the line that ends it.
+	// marker matches the beginning of a here-document, and captures the line that ends it.
 	marker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?\s*\\?['"]?(\w+)['"]?`) })
 )
 
-// ends returns the first line of a command and what tells most of the others: the files of a patch, or
-// the last line, unless that is cut.
+// ends returns the first line of a command and the most telling part of the others: the files of a patch,
+// or the last line, unless that is cut.
 func ends(command string, cut bool) string {
 	first, rest, ok := strings.Cut(command, "\n")
 	if !ok || rest == "" {

@@ -407,9 +407,9 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 	}
 }
 
-// nowhere returns the words that occur in none of the indexes, while hits have others like them.
+// nowhere returns the words that occur in none of the indexes, while hits have similar words.
 func nowhere(query string, answers []*search.Response) []search.WordCount {
-	// One that has no hits for other reasons says nothing of the words.
+	// An answer without hits for other reasons says nothing about the words.
 	answers = slices.DeleteFunc(slices.Clone(answers), func(a *search.Response) bool { return a.TotalAny == 0 && a.Words == nil && a.Removed == nil })
 	absent := func(a *search.Response, word string) bool {
 		return slices.ContainsFunc(a.Words, func(w search.WordCount) bool {

@@ -72,7 +72,7 @@ type Repair struct {
 	Evidence
 }
 
-// A RepairKey is the same for the same repair of the same error.
+// A RepairKey identifies a repair of an error.
 type RepairKey struct {
 	Words string `wire:"exact"` // of the error
 	Deed  string `wire:"exact"` // the same for deeds that do the same

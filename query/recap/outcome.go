@@ -28,7 +28,7 @@ var failureLine = once(`(?m)^(?:` + strings.Join([]string{
 	`=+ .*\b[1-9]\d* (?:failed|errors?)\b.*`, `\s*Tests?:?\s.*\b[1-9]\d* failed.*`, `.*\b[1-9]\d* (?:tests?|specs?|examples?|suites?) failed.*`, `\s*[1-9]\d* fail(?:ing|ures?|ed)?`, `test result: FAILED.*`, `Found [1-9]\d* errors?\b.*`, `\W*[1-9]\d* problems? \([1-9]\d* errors?.*`,
 }, "|") + `)\s*$`)
 
-// Programs that show what others did elsewhere.
+// viewers are programs that show what others did elsewhere.
 var viewers = []string{"gh run", "docker logs", "podman logs", "docker-compose logs", "kubectl logs", "journalctl", "tmux capture-pane", "history", "jq", "curl", "pigrep", "git reflog", "git blame"}
 
 // readers are commands of PowerShell that only show something.
@@ -37,7 +37,7 @@ var readers = []string{"get-childitem", "gci", "dir", "get-content", "gc", "type
 // cannotRun is the least exit code of a shell that could not run a program.
 const cannotRun = 126
 
-// isProbe reports whether a call that failed only looked at something, which was not there.
+// isProbe reports whether a call that failed only looked for something, which was not there.
 func isProbe(c *session.CallFact, action *fix.Action) bool {
 	list := blamed(c)
 	if !c.Shell || c.Exit == cannotRun || c.Exit == cannotRun+1 || slices.Contains(list, "cd") {
@@ -59,10 +59,10 @@ func blamed(c *session.CallFact) (list []string) {
 	return list
 }
 
-// ending is how a call ended to a reader of it.
+// An ending says how a call ended, as a reader of its output sees it.
 type ending struct {
 	failed bool
-	says   string // why, if the result need not be read again
+	says   string // why, if that is known already
 }
 
 // ended returns how a call ended. What it printed counts more than its exit code, which a pipe may hide.
@@ -97,7 +97,7 @@ func (t *teller) ended(c *session.CallFact, action *fix.Action) (e ending) {
 	return e
 }
 
-// longestOutput is how much of the end of an output is looked at for what it says of its end, in bytes.
+// longestOutput is how many bytes at the end of an output are searched for signs of a failure.
 const longestOutput = 16 << 10
 
 func isOutput(p *session.Part) bool {
@@ -122,7 +122,7 @@ func textOf(c *session.CallFact) string {
 	return clipped(c.Tool + " " + c.Line)
 }
 
-// steps returns what calls did between a failure and its end: the files that they changed, and the commands
+// stepsOf returns what calls did between a failure and its end: the files that they changed, and the commands
 // that may have changed something else.
 func stepsOf(list []session.CallFact, failed *fix.Action) (files, ran []string) {
 	for i := range list {

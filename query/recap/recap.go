@@ -273,7 +273,7 @@ func (r *Response) add() {
 }
 
 // Join joins the answers of several indexes to a request with Together. Of a session that several have,
-// the copy stands that went on longest, with what only the others tell.
+// it keeps the copy that went on longest, and adds what only the others tell.
 func Join(req *Request, list []*Response) *Response {
 	type key struct {
 		agent, id string
@@ -306,7 +306,7 @@ func Join(req *Request, list []*Response) *Response {
 	return resp
 }
 
-// join adds what a shorter copy of the session tells. What was open there may have gone on here.
+// join adds the facts of a shorter copy of the session, except what was open there: it may have gone on here.
 func (s *Session) join(shorter *Session) {
 	type key struct {
 		what        What

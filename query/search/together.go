@@ -53,7 +53,7 @@ func HeldBy(r *index.Reader) (list []Held) {
 	return list
 }
 
-// Identities has the sessions that are counted already, as of session.Summary.Identity.
+// Identities is the set of sessions that were counted, by session.Summary.Identity.
 type Identities map[uint64]bool
 
 // Again counts sessions, and returns how many of them were counted before.

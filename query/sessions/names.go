@@ -478,13 +478,12 @@ func reversed(s string) string {
 }
 
 // FindEntry returns the index of the entry of a session with this id, or of the only one
-// whose id begins with it or, if there is none, ends with it; what entry.Naming returns is such a
-// beginning. @ and a number is the entry
-// at that offset; a number alone is too, if the entry has no id and no other id begins with
-// it.
+// whose id begins with it or, if there is none, ends with it. It accepts the ids that entry.Naming has
+// shortened. @ and a number is the entry at that offset; a number alone is too, if the entry has no id
+// and no other id begins with it.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
-	typed := func(id string) string { // as one of several
+	typed := func(id string) string { // to choose from several
 		if i := t.Find(id); rec.Inherited > 0 && t.Find(session.AgainID(id, 2)) >= 0 {
 			return EntryName("", rec.Nodes[i].Offset)
 		}

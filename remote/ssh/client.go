@@ -37,7 +37,7 @@ type Options struct {
 	Environ []string // of the programs that reach hosts
 
 	Dir    string        // for what a command leaves for the next ones: see keep.go; "" for nothing
-	Glance time.Duration // how long a host is waited for that did not answer a moment ago; 0: as any other
+	Glance time.Duration // how long to wait for a host that did not answer a moment ago; 0: as for others
 }
 
 // A HostError says in a line why a host does not answer, and what to do about it.
@@ -54,7 +54,7 @@ type Client struct {
 	Host
 	options Options
 	most    int64         // as of maxParts
-	whole   time.Duration // for all parts of an answer, without the time in which these are used
+	whole   time.Duration // how long all parts of an answer may take, without the time in which they are used
 
 	names sync.Map // of sessions that were in answers, by path: as commands accept them there
 
@@ -69,7 +69,7 @@ func NewClient(h Host, o Options) *Client {
 	return &Client{Host: h, options: o, most: maxParts, whole: maxWaits * o.Wait}
 }
 
-// Again returns a client of the same host without a connection, as the next command has it.
+// Again returns a client of the same host without a connection, as the next command would have.
 func (c *Client) Again() *Client { return NewClient(c.Host, c.options) }
 
 // Close ends the connection.
@@ -294,7 +294,7 @@ func (n *connection) end(id int) {
 }
 
 // ask asks a question, calls part with each part of the answer, and decodes the answer. It waits up to
-// Wait for the answer or its first part, and as long for each further part, as long as that comes to an end.
+// Wait for the answer or its first part, and again for each further part, within the limits of all parts.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
 	data, err := json.Marshal(request)
 	if err != nil {

@@ -234,7 +234,7 @@ func quote[Res any](all []asked, answers []*Res, answer *Res) {
 	*joint = quoted
 }
 
-// quotation quotes what some hosts say, or all of them together if none is named.
+// quotation returns a warning as the words of these hosts, or of all together if none is named.
 func quotation(hosts []string, text string) string {
 	return fmt.Sprintf("%s say%s: %q", cmp.Or(strings.Join(hosts, ", "), "all of them"), human.When(len(hosts) == 1, "s"), text)
 }

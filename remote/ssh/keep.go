@@ -68,7 +68,7 @@ func (c *Client) socket() string {
 	return path
 }
 
-// keeping are the options with which ssh keeps its connection, or uses the one of another command.
+// keeping returns the options that make ssh keep its connection, or use the connection of another command.
 func keeping(socket string) []string {
 	if socket == "" {
 		return nil
@@ -76,8 +76,8 @@ func keeping(socket string) []string {
 	return []string{"-o", "ControlMaster=auto", "-o", "ControlPath=" + socket, "-o", fmt.Sprint("ControlPersist=", int(keptFor.Seconds()))}
 }
 
-// reach returns the connection when the host has greeted. If the connection of another command leads
-// nowhere, or a connection cannot be kept, it logs in again.
+// reach returns the connection after the greeting of the host. It logs in again if the connection of
+// another command leads nowhere, or if a connection cannot be kept.
 func (c *Client) reach(ctx context.Context) (*connection, error) {
 	n, err := c.connect(c.options.Now())
 	if err != nil {
@@ -104,13 +104,15 @@ func (c *Client) reach(ctx context.Context) (*connection, error) {
 	return n, c.awaitGreeting(ctx, n)
 }
 
-// away is the name of the file that says that the host did not answer in time.
-func (c *Client) away() string { return c.options.kept("away-", []byte(c.ssh+"\n"+c.box+"\n"+c.cmd)) }
+// awayFile returns the path of the file that says that the host did not answer in time; "" for none.
+func (c *Client) awayFile() string {
+	return c.options.kept("away-", []byte(c.ssh+"\n"+c.box+"\n"+c.cmd))
+}
 
-// patience returns how long the greeting of the host is waited for. A host that did not answer as long a
-// short time ago is asked, but not waited for; since says how long ago that was.
+// patience returns how long to wait for the greeting of the host. A host that was waited for as long a
+// short time ago, in vain, is asked but not waited for; since is how long ago that was, 0 for other hosts.
 func (c *Client) patience() (wait, since time.Duration) {
-	path := c.away()
+	path := c.awayFile()
 	data, err := os.ReadFile(path)
 	info, failed := os.Stat(path)
 	if path == "" || err != nil || failed != nil {
@@ -124,9 +126,9 @@ func (c *Client) patience() (wait, since time.Duration) {
 	return c.options.Glance, max(since, 1)
 }
 
-// remember notes whether a host has greeted in time. What it was noted before stands until it is over.
+// remember notes whether the host has greeted in time. A note that it has not stands until it expires.
 func (c *Client) remember(n *connection, greeted bool) {
-	path := c.away()
+	path := c.awayFile()
 	switch _, since := c.patience(); {
 	case path == "":
 	case greeted:

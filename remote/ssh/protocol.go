@@ -42,9 +42,9 @@ const (
 	maxLine    = 32 << 20 // bytes of a part or an answer
 	maxAnswer  = 96 << 20 // bytes of memory of an answer, with all parts that are kept until it is complete
 	maxText    = 64 << 20 // bytes of the lines of all sessions that are sent for a question
-	maxParts   = 4 << 30  // bytes of the parts of an answer, of which each counts partCost more
+	maxParts   = 4 << 30  // bytes of all parts of an answer; each part counts partCost more
 	partCost   = 2 << 10  // bytes
-	maxWaits   = 60       // how many times Options.Wait an answer in parts is waited for, in all
+	maxWaits   = 60       // an answer in parts may take this many times Options.Wait in all
 	maxAtOnce  = 16       // questions that a host answers at the same time
 )
 

@@ -3,8 +3,8 @@
 // and it numbers its documents from 0. Filters and queries make sets from the terms
 // of a segment and combine them.
 //
-// It may import index and what is below it. Where a segment is damaged, sets may lack documents:
-// whoever answers asks for index.Reader.Fault first.
+// It may import index and what is below it. Sets of a damaged segment may
+// lack documents: check index.Reader.Fault before you answer.
 package docset
 
 import (

@@ -26,7 +26,7 @@ type Conversation struct {
 	Facts  bool // read the facts of entries too
 	Raw    bool // read the JSON of entries too
 
-	Short func(id string) string // how ids are shown; nil: as ShortIDs
+	Short func(id string) string // shortens the ids that are shown; nil: ShortIDs
 
 	reader Reader
 	files  []*session.Record // with its history, if there are several; its own is the last
@@ -100,7 +100,7 @@ type Entry struct {
 
 	SessionPath string // of the file that has it, if the conversation is in several
 
-	Folded string // instead of an entry: what the steps are that are not shown here, of which Index is the first
+	Folded string // in place of an entry: names the steps that are not shown here; Index is the first of them
 }
 
 // Read reads entry i of the file. Calls that edit files have the diffs of their
@@ -163,7 +163,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	}
 	err := reader.View(RefOf(n, rec.Contexts.At(k)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
-		e.Message, e.Step = n.Message, n.Step // which earlier lines may decide
+		e.Message, e.Step = n.Message, n.Step // earlier lines may decide these
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, rec.Path, err)
@@ -194,8 +194,8 @@ func (c *Conversation) Through(path []int, i int) []int {
 	return []int{i}
 }
 
-// Around returns the range [from, to) of a path around entry i: up to so many entries before and
-// after it, and the steps between them, which do not count. The pieces of a message count once.
+// Around returns the range [from, to) of a path around entry i, with up to so many entries before and
+// after it. Steps between them are included but do not count. The pieces of a message count once.
 func (c *Conversation) Around(path []int, i, before, after int) (from, to int) {
 	from = slices.Index(path, i)
 	to = from + 1

@@ -7,16 +7,16 @@ import (
 	"pigrep/internal/session"
 )
 
-// Unfolded reports whether a step is shown as it is. first is the first of the steps that are one
-// line together with it, if it is not.
+// Unfolded reports whether a step is shown as an entry of its own. Otherwise it shares a line with the
+// steps around it; first is the first of these.
 type Unfolded func(step, first int) bool
 
 // AllSteps unfolds every step.
 func AllSteps(int, int) bool { return true }
 
-// Entries reads the entries of a list that pass; nil passes all. Steps that shows does not unfold are
-// one Entry with Folded, before the next entry that says something. So those between the calls of
-// a turn stand together after the calls. Without a filter, they are not read.
+// Entries reads the entries of a list that pass the filter; nil passes all. Steps that shows does not
+// unfold become one Entry with Folded, before the next entry that says something: steps between the
+// calls of a turn are therefore together, after the calls. Without a filter, folded steps are not read.
 func (c *Conversation) Entries(list []int, pass func(*Entry) bool, shows Unfolded) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		var folded session.Steps
@@ -71,10 +71,10 @@ func (e *Entry) Says() bool {
 	return e.Role != session.RoleAssistant
 }
 
-// IsStep reports whether entry i is no conversation.
+// IsStep reports whether entry i is a step, not conversation.
 func (c *Conversation) IsStep(i int) bool { return c.Record.Nodes[i].Step != session.Talk }
 
-// Talk returns the entries of a list that are conversation, and those that are named.
+// Talk returns the entries of a list that are conversation or named.
 func (c *Conversation) Talk(list []int, named ...int) (talk []int) {
 	for _, i := range list {
 		if !c.IsStep(i) || slices.Contains(named, i) {
@@ -98,15 +98,16 @@ func (c *Conversation) Count() (all, abandoned int) {
 	return all, abandoned
 }
 
-// How many entries are read around a named one if nothing else is said: the outcome is more often
-// looked for than what led to it.
+// Before and After are how many entries are read around a named one by default: readers look for the
+// outcome more often than for what led to it.
 const (
 	Before = 2
 	After  = 4
 )
 
-// Reading returns what to read around entry i of a path, in order: so many entries on each side, with
-// the steps between them. If around is negative, it is Before and After, the prompt of its turn and the answer.
+// Reading returns the entries to read around entry i of a path, in order: around entries on each side,
+// with the steps between them. If around is negative, it returns Before and After entries, and the prompt
+// and the answer of the turn.
 func (c *Conversation) Reading(path []int, i, around int) []int {
 	if around >= 0 {
 		from, to := c.Around(path, i, around, around)

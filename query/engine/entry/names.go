@@ -14,9 +14,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// Naming shortens the ids of entries as sessions.FindEntry accepts them: to the shortest beginning of
-// at least eight characters with which no other id of the session begins. It looks only at sessions
-// whose entries are named. It may be used by several goroutines.
+// Naming shortens the id of an entry to the shortest prefix, of at least eight characters, that no other
+// id of the session has. sessions.FindEntry accepts such prefixes. Naming reads only the sessions whose
+// entries it names. It is safe for concurrent use.
 type Naming struct {
 	reader *index.Reader
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ func (n *Naming) Short(path, id string) string {
 	return n.of(path, nil).short(id)
 }
 
-// Know says what the outline of a file is, so that it need not be read again.
+// Know takes the outline of a file, so that it need not be read again.
 func (n *Naming) Know(o *record.Outline) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,8 +83,8 @@ func (n *Naming) Name(path string, e *session.EntryName) {
 	}
 }
 
-// NameAll fills in the short ids of all entries in an answer, given by a pointer. path is the session
-// of entries that no SessionPath stands beside or above.
+// NameAll fills in the short ids of all entries in an answer, which is a pointer. An entry belongs to the
+// session that the nearest SessionPath beside or above it names, or else to the session at path.
 func (n *Naming) NameAll(answer any, path string) { n.nameAll(reflect.ValueOf(answer), path) }
 
 func (n *Naming) nameAll(v reflect.Value, path string) {
@@ -114,10 +114,10 @@ func (n *Naming) nameAll(v reflect.Value, path string) {
 	}
 }
 
-// named says where a type of structs has names of entries.
+// named lists the fields of a struct type that may contain names of entries.
 type named struct {
 	path   []int // of its SessionPath; nil for none
-	fields []int // that may have names
+	fields []int
 }
 
 var namedIn sync.Map // by reflect.Type
@@ -139,7 +139,7 @@ func namedOf(t reflect.Type) *named {
 	return of
 }
 
-// mayName reports whether a value of a type may have names of entries.
+// mayName reports whether a value of a type may contain names of entries.
 func mayName(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -168,7 +168,7 @@ type entryIDs struct {
 	sorted   []string // all ids; nil until they are needed
 }
 
-// fewEntries is how many look-ups take less time than decoding and sorting all ids.
+// fewEntries is the number of look-ups that take less time than decoding and sorting all ids.
 const fewEntries = 8
 
 func (s *entryIDs) short(id string) string {

@@ -24,7 +24,7 @@ type Row struct {
 	Branch     string       `json:"branch"`
 	InContext  bool         `json:"inContext"`
 	Label      string       `json:"label,omitempty"`
-	Step       bool         `json:"step,omitempty"` // no conversation, but a step of the machine, or nothing
+	Step       bool         `json:"step,omitempty"` // a step of the machine or an empty entry, not conversation
 	IsError    bool         `json:"isError"`
 	Rejected   bool         `json:"rejected,omitempty"` // the person did not let the call of this result run
 	Focus      bool         `json:"focus,omitempty"`    // the requested entry

@@ -11,11 +11,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// A Directory is one that other paths are compared with. A shell names it by the symbolic links that the
-// user followed, an agent by what they lead to, so both names of both paths count.
+// A Directory is a directory that paths are compared with. A shell names a directory by the symbolic links
+// that the user followed, an agent by their targets; so both names of both paths are compared.
 type Directory struct {
-	Names []string // absolute, with slashes and without one at the end: as it was written, and without links
-	known sync.Map // paths without links
+	Names []string // absolute, with slashes but none at the end: as written, and with links resolved
+	known sync.Map // by path: the same with links resolved
 }
 
 // NewDirectory returns a directory by an absolute path. On macOS, /tmp, /var and /etc are links to
@@ -64,7 +64,7 @@ func (d *Directory) passes(path string, want func(rest string) bool) bool {
 	return filepath.IsAbs(path) && isIn(session.Slashed(d.real(filepath.Clean(path))))
 }
 
-// real returns a path without links. It asks the system once for each directory above.
+// real returns a path with its links resolved. It asks the system about each directory once.
 func (d *Directory) real(path string) string {
 	if known, ok := d.known.Load(path); ok {
 		return known.(string)

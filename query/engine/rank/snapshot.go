@@ -303,8 +303,8 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 	return c
 }
 
-// err returns what could not be read of the index, nil if nothing was missed. It must be
-// checked before an answer is given.
+// err returns why a part of the index could not be read, nil if all could. It must be checked
+// before an answer is given.
 func (s *snapshot) err() error {
 	if err := s.failed.Load(); err != nil {
 		return *err
