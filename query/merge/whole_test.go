@@ -50,8 +50,8 @@ const (
 	token   = `const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYzAA"`
 )
 
-// Each line is of the call that one index would name, whichever host has it, and lines are as they are here,
-// although a host masks what it sends. Of equal claims, the first call has the line.
+// Each line belongs to the call that one index would name, whichever host has the call. Lines are as they are
+// here, although a host masks what it sends. Of calls with equal claims, the first one has the line.
 func TestBlameOfHosts(t *testing.T) {
 	const file = "/home/u/app/retry.go"
 	first := told("first", 1, edited("write", map[string]any{"path": file, "content": helper + token + "\n"})...)
@@ -118,7 +118,7 @@ func TestHostileBlame(t *testing.T) {
 	}
 }
 
-// A commit is of the session that one index would name: the one that printed its hash, or wrote most of it.
+// A commit belongs to the session that one index would name: it printed the hash, or wrote most of the lines.
 func TestCommitsOfHosts(t *testing.T) {
 	write := func(name string, day int, content string) stories.Story {
 		return told(name, day, edited("write", map[string]any{"path": "/home/u/app/retry.go", "content": content})...)
@@ -199,7 +199,7 @@ func TestRecapOfHosts(t *testing.T) {
 	}
 }
 
-// The copy of a session that went on longest stands, with what only another copy tells, and its place there.
+// Of the copies of a session, the longest is told, with the facts that only another copy has, and their places.
 func TestRecapOfCopies(t *testing.T) {
 	common := ran("go test ./...", "undefined: total\n\nCommand exited with code 1")
 	longer := told("both", 1, slices.Concat(common, ran("go test ./...", "ok"), edited("write", map[string]any{"path": "/srv/a.go", "content": "x"}), edited("write", map[string]any{"path": "/srv/a.go", "content": "y"}), []stories.Turn{stories.Reply("It is all done.")})...)

@@ -79,8 +79,8 @@ func TestSearchUnknownValues(t *testing.T) {
 	}
 }
 
-// A word that occurs nowhere is said first although hits have one like it; the query that is suggested
-// names that. It is nothing of a word that occurs, or of one that only filters hide.
+// A word that occurs nowhere is named first although hits have a similar word, which the suggested query
+// has. A word that occurs, or that only filters hide, is not named.
 func TestAWordWithSimilarOnesOccursNowhere(t *testing.T) {
 	l := newLibrary(t, story{Name: "a", CWD: "/p/one", Start: day, Entries: []turn{
 		prompt("the monsters of the cave"), reply("monsters are fierce"), prompt("a monastery on the hill").Named("m"),

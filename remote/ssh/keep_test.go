@@ -17,13 +17,15 @@ import (
 	"pigrep/remote"
 )
 
-// fakeSSH is a program called ssh in front of the PATH. It says the settings of a host, notes what it is
-// called with, and runs a host that behaves in one way if a connection is shared, in another otherwise.
+// fakeSSH is a program called ssh, which comes first in PATH. It prints the settings of a host, notes its
+// arguments, and runs a host that behaves in one way on a shared connection and in another way otherwise.
 type fakeSSH struct {
 	t   *testing.T
 	dir string
 }
 
+// newFakeSSH skips the test on Windows: ssh cannot share connections there, so pigrep keeps none (see
+// Client.socket), and the fake is a script of a shell.
 func newFakeSSH(t *testing.T) *fakeSSH {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -76,7 +78,7 @@ func (f *fakeSSH) ask(change func(*Options)) (calls []string, err error) {
 var controlPath = regexp.MustCompile(`-o ControlMaster=auto -o ControlPath=(\S+) -o ControlPersist=240 -- box `)
 
 // ssh keeps its connection in the directory of pigrep for a while, unless the user's settings say where, or it
-// cannot be kept there. Other settings of a host are another connection.
+// cannot be kept there. With other settings, a host has another connection.
 func TestWhereConnectionsAreKept(t *testing.T) {
 	f := newFakeSSH(t)
 	run, seen := filepath.Join(f.dir, "run"), make(map[string]bool)
@@ -111,8 +113,8 @@ func TestWhereConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// A connection that another command left and that leads nowhere costs no answer, and neither does a place in
-// which no connection can be kept.
+// A question is answered even if the connection that another command left leads nowhere, or if no
+// connection can be kept.
 func TestKeptConnectionThatFails(t *testing.T) {
 	f := newFakeSSH(t)
 	calls, err := f.ask(nil)

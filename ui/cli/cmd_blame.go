@@ -565,8 +565,8 @@ func hasBelow(list []session.Summary, dir string) bool {
 	return slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) })
 }
 
-// otherCheckout says where the sessions of a repository were started that made the latest commits of a
-// directory, if none was started below it: a clone, a worktree, or a place where it was before.
+// otherCheckout says where the sessions that made the latest commits of a directory were started, if none
+// was started in it or below it: in a clone, a worktree, or an earlier place of the repository.
 func otherCheckout(ctx context.Context, x *snapshot.Snapshot, dir string) []string {
 	if hasBelow(x.Reader.Summaries(), dir) {
 		return nil

@@ -248,8 +248,8 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 	return entries.End(ctx, a, o.out.Print(s))
 }
 
-// unfolded says which steps are shown: all for programs, and if the user asks for all or for kinds
-// of text, else those in focus.
+// unfolded decides which steps are shown: all for programs, or if the user asks for all or for kinds
+// of text; otherwise those in focus.
 func (o *showOptions) unfolded(focus []int, forPrograms bool) entry.Unfolded {
 	if forPrograms || o.All || len(o.filter.Kinds) > 0 || o.filter.Scope != "" {
 		return entry.AllSteps
@@ -340,8 +340,8 @@ func (o *showOptions) neighbourhood(t *conversation.Target, list, focus []int) [
 	return t.Tree.Together(slices.Sorted(maps.Keys(chosen)))
 }
 
-// gaps returns the entries of a list that do not follow the entry before them: on the branch of an
-// entry in focus, or as its child.
+// gaps returns the entries of a list that follow the entry before them neither on the branch of an
+// entry in focus nor as its child.
 func gaps(t *conversation.Target, list, focus []int) map[int]bool {
 	found, above := make(map[int]bool), make(map[int]int)
 	for _, f := range focus {

@@ -267,7 +267,7 @@ type writer struct {
 	before   time.Time // of the entry before, for how long a call took
 	behind   []*entryView
 	folded   session.Steps // before the entry
-	steps    []*entryView  // what these are, on a page of a site
+	steps    []*entryView  // the folded ones, on a page of a site
 
 	lastDay, lastModel string
 	highlighted        int // bytes of code so far
@@ -341,7 +341,7 @@ func (x *writer) step(k int, e *entry.Entry) {
 	x.write("entry", v)
 }
 
-// fold counts a step, and keeps what it is.
+// fold counts a step, and keeps it for a page of a site.
 func (x *writer) fold(i int, e *entry.Entry) {
 	step := x.page.Conversation.Record.Nodes[i].Step
 	if x.folded.Add(step); x.page.Site == nil || step == session.StepEmpty {

@@ -160,13 +160,13 @@ func (b *Body) Entries(ctx context.Context) error {
 	return x.err
 }
 
-// isFolded reports whether an entry is a step that is one line together with others.
+// isFolded reports whether an entry is a step that shares a line with others.
 func (p *Page) isFolded(i int) bool {
 	rec := p.Conversation.Record
 	return !p.AllSteps && p.Conversation.IsStep(i) && rec.Labels[rec.Nodes[i].ID] == "" && (p.Site == nil || !p.Site.Hits[i])
 }
 
-// Parts returns where the parts of a page begin that have so many entries of conversation each.
+// Parts returns the first step of each part of a page, if a part has so many entries of conversation.
 func (p *Page) Parts(length int) (starts []int) {
 	talk := 0
 	for k, s := range p.Steps {

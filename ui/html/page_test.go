@@ -596,8 +596,8 @@ func TestIndexOfManyPrompts(t *testing.T) {
 	}
 }
 
-// Steps of the machine are one line between what is said, in the file without what they are. A page of a site unfolds
-// the line, and shows a step that is a hit as it is; with all steps, each is an entry.
+// Steps of the machine are one line between what is said; a file lacks their texts. A page of a site unfolds the
+// line, and shows a step that is a hit as an entry; with all steps, each step is an entry.
 func TestStepsAreOneLine(t *testing.T) {
 	change := func(id, parent string) string {
 		return `{"type":"model_change","id":"` + id + `","parentId":"` + parent + `","provider":"q","modelId":"` + id + `"}` + "\n"

@@ -459,8 +459,8 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 	return p, nil
 }
 
-// facts returns the facts of a session in recapOrder, a few of each kind; one that says nothing if it
-// has none.
+// facts returns the facts of a session in recapOrder, a few of each kind. For a session without facts, it
+// returns one that says nothing.
 func (q *question) facts(x *recap.Session) (list []recapFact) {
 	for _, what := range recapOrder {
 		facts := slices.DeleteFunc(slices.Clone(x.Facts), func(f recap.Fact) bool { return f.What != what })

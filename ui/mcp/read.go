@@ -273,9 +273,9 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	})
 }
 
-// place says how many entries of the branch are before the rows, and are left out between them. It
-// returns where the branch goes on after each number of rows: behind the entries around the named one,
-// even if the answer of its turn follows these.
+// place notes how many entries of the branch come before the rows, and are left out between them. It
+// returns where the branch goes on after each number of rows: after the entries around the named one,
+// even if the answer of its turn follows them.
 func (w *entryWriter) place(branch []int, first int, answer *readAnswer) (next []int) {
 	next = []int{first}
 	last, named := -1, slices.Index(branch, w.focus)
@@ -297,8 +297,8 @@ func (w *entryWriter) place(branch []int, first int, answer *readAnswer) (next [
 	return next
 }
 
-// choose returns what fits of the entries to read around the named one, in order: that one first, then its
-// prompt, the answer, and of the others the nearest, two after it for one before.
+// choose returns those entries around the named one that fit, in order. The named one comes first, then its
+// prompt, the answer, and the nearest of the others: two after it for each one before it.
 func (w *entryWriter) choose(ctx context.Context, path, list []int, room int) ([]int, error) {
 	sizes, steps := make(map[int]int), ""
 	for e, err := range w.entries(ctx, list) {

@@ -38,14 +38,14 @@ type Audit struct {
 	sum     any                    // the total in JSON; nil for none
 	opening string                 // the line above the rows in text; may be empty
 	closing func(rows int) string  // the line below the rows in text
-	brief   func(rows int) []note  // says the same in order of importance, for one line; nil: closing is printed in full
+	brief   func(rows int) []note  // returns the remarks of closing for one line, the most important first; nil: closing is printed in full
 }
 
-// note is a remark below a table, and the same in fewer words.
+// A note is a remark below a table, in full and in fewer words.
 type note struct{ full, short string }
 
-// notes returns the remarks that fit on a line, in full as far as there is room, and says if something is
-// left out.
+// notes returns the remarks that fit on a line, in full as far as there is room, and mentions
+// --verbose if something is left out.
 func notes(list []note, width int) string {
 	const more = " (--verbose)"
 	list = slices.DeleteFunc(list, func(n note) bool { return n.full == "" })
@@ -451,7 +451,7 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, d
 		human.Some(t.Total.Unusable, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
 }
 
-// usageNotes says the same in few words, the most important first.
+// usageNotes returns the remarks of usageClosing as notes, the most important first.
 func usageNotes(t *audit.UsageTable, rows int, now time.Time) []note {
 	same := func(text string) note { return note{text, text} }
 	if t.Total.Entries == 0 && t.Coverage.Sessions > 0 {

@@ -69,7 +69,7 @@ type sheetRow struct {
 	cells  []cell
 	style  ansi.Style // of the whole line
 	below  []string   // lines below it
-	bright int        // how many of these are not dim
+	bright int        // how many of the first of them are not dim
 }
 
 // table is a sheet of any type. people selects the columns of text, otherwise the columns of plain

@@ -417,7 +417,7 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 	return lines
 }
 
-// changesDir matches where a command goes to another directory.
+// changesDir matches a change of the directory in a command.
 var changesDir = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[;&|({\n]\s*)((?:cd|pushd)\s+(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|)]+))`)
 })

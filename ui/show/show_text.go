@@ -64,8 +64,8 @@ type waitingCall struct {
 	entry  *entry.Entry
 	call   *session.Call
 	files  []diff.File      // what it did to files
-	result *transcript.Item // that came before those of earlier calls
-	inner  []*session.Call  // that it made, as its own entry says
+	result *transcript.Item // its result, if that came before the results of earlier calls
+	inner  []*session.Call  // the calls that it made, as its own entry says
 }
 
 func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, owner: -1}) }
@@ -510,7 +510,7 @@ func (p *showText) remark(e *entry.Entry, s string) {
 	p.dot(p.mark(e), human.Joined(" · ", s, p.state(e)))
 }
 
-// dot prints a remark below a blank line, or below another one.
+// dot prints a remark below a blank line, or below another remark.
 func (p *showText) dot(mark, s string) {
 	if p.last != "note" {
 		p.line()

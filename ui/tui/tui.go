@@ -142,7 +142,7 @@ type Line struct {
 type Entry struct {
 	Place
 	Index  int       // in the file
-	Number int       // in the conversation, from 1; of a step, that of the entry before
+	Number int       // in the conversation, from 1; a step has the number of the entry before it
 	Steps  bool      // a step of the machine, or a line that stands for several
 	Time   time.Time // zero if it is not known
 	Result bool      // it answers a call of the last entry before it that is not a result

@@ -10,7 +10,8 @@ import (
 	"pigrep/query/engine/filter"
 )
 
-// A directory is the same by the name that a shell has for it and by the one that agents write.
+// A shell and an agent may name the same directory differently. Windows is skipped: there, a user needs a
+// privilege to make symbolic links.
 func TestDirectoriesAreComparedWithoutLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("making links needs a privilege")

@@ -18,7 +18,7 @@ import (
 	"pigrep/ui/cli/snapshot"
 )
 
-// RunningIn returns the sessions of agents that this process runs in, as variables name them.
+// RunningIn returns the agents' sessions that this process runs in, as environment variables name them.
 func RunningIn(a *app.App) []adapter.Running {
 	list := a.Registry().Current()
 	for i := range list {
@@ -39,9 +39,10 @@ func WithoutOwn[Req, Res any](ctx context.Context, x *snapshot.Snapshot, o *flag
 	return res, err
 }
 
-// LeaveOutOwn leaves out of a question what would answer an agent with its own words, as the
-// MCP server does: its session with subagents and, of texts, calls of pigrep. It does so if a variable
-// names the session and no person reads the answer. It returns a warning that says so, if there is something to leave out.
+// LeaveOutOwn changes the filters of a question so that an agent is not answered with its own words, as
+// the MCP server does: they leave out its session with subagents and, if texts are searched, calls of
+// pigrep. It does so only if an environment variable names the session and no person reads the answer. It
+// returns a warning about what it left out.
 func LeaveOutOwn(x *snapshot.Snapshot, o *flags.Shared, spec *filter.Spec, texts bool) []string {
 	running := RunningIn(x.App)
 	if len(running) == 0 || x.App.Streams.OutTTY {

@@ -291,8 +291,8 @@ type Entries struct {
 	passed   int  // entries that passed the filters so far
 }
 
-// ReadEntries reads the entries of the list that pass the filter; nil passes all. shows says which
-// steps are shown: see entry.Conversation.Entries.
+// ReadEntries reads the entries of the list that pass the filter, and folds steps, as
+// entry.Conversation.Entries does.
 func ReadEntries(ctx context.Context, t *Target, list []int, pass func(*entry.Entry) bool, shows entry.Unfolded) *Entries {
 	c := &Entries{Filtered: pass != nil}
 	c.All = func(yield func(*entry.Entry, error) bool) {

@@ -374,7 +374,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	return nil
 }
 
-// HostOptions returns how hosts are asked. Each of them is waited for.
+// HostOptions returns the options for asking hosts; with them, each host is waited for.
 func HostOptions(a *app.App, o *flags.Shared) ssh.Options {
 	dir := ""
 	if a.TempDir != "" {
