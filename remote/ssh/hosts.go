@@ -127,8 +127,7 @@ func Lack(answer any, state func(*search.IndexState), said ...string) {
 	if index := v.FieldByName("Index"); index.IsValid() {
 		state(index.Addr().Interface().(*search.IndexState))
 	}
-	if field := v.FieldByName("Warnings"); field.IsValid() {
-		warnings := field.Addr().Interface().(*[]string)
+	if warnings := warningsOf(answer); warnings != nil {
 		*warnings = append(*warnings, said...)
 	}
 }
@@ -210,10 +209,11 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 }
 
 // quote quotes the warnings of a joint answer as words of the hosts whose answers have them. A warning
-// that this machine has too is its own.
+// that this machine has too is its own. The warnings of a list of calls, which come with its end, are
+// quoted by the client of the host.
 func quote[Res any](all []asked, answers []*Res, answer *Res) {
 	joint := warningsOf(answer)
-	if joint == nil {
+	if _, calls := any(answer).(*audit.CallList); calls || joint == nil {
 		return
 	}
 	quoted := slices.Clone(*joint)
@@ -239,11 +239,10 @@ func quotation(hosts []string, text string) string {
 	return fmt.Sprintf("%s say%s: %q", cmp.Or(strings.Join(hosts, ", "), "all of them"), human.When(len(hosts) == 1, "s"), text)
 }
 
-// warningsOf returns the warnings of an answer; nil if answers of its type have none. The warnings of a
-// list of calls, which come with its end, are quoted by the client of the host.
+// warningsOf returns the warnings of an answer; nil if answers of its type have none.
 func warningsOf(answer any) *[]string {
 	v := reflect.ValueOf(answer).Elem()
-	if v.Kind() != reflect.Struct || v.Type() == reflect.TypeFor[audit.CallList]() || !v.FieldByName("Warnings").IsValid() {
+	if v.Kind() != reflect.Struct || !v.FieldByName("Warnings").IsValid() {
 		return nil
 	}
 	return v.FieldByName("Warnings").Addr().Interface().(*[]string)
