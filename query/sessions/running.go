@@ -3,7 +3,10 @@ package sessions
 import (
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/lists"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
 )
 
 // Running returns the files of the sessions that an agent runs in, and of their subagents.
@@ -25,4 +28,19 @@ func Running(r *index.Reader, list []adapter.Running) (files []*session.Summary)
 		}
 	}
 	return files
+}
+
+// RunningGlobs returns globs that exclude the sessions of a list, which may not be indexed yet, and the files
+// that Running has found.
+func RunningGlobs(list []adapter.Running, files []*session.Summary) []string {
+	globs := lists.Map(files, func(s *session.Summary) string { return filter.LiteralGlob(s.Path) })
+	for _, own := range list {
+		if own.Path != "" {
+			globs = append(globs, filter.LiteralGlob(own.Path))
+		}
+		if len(own.ID) > near.ShortID {
+			globs = append(globs, "*"+filter.LiteralGlob(own.ID)+"*")
+		}
+	}
+	return globs
 }

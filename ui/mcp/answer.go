@@ -293,7 +293,7 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 		}
 		return nil, nil
 	}
-	var names, globs []string
+	var names []string
 	files := sessions.Running(r, s.Current)
 	for _, own := range s.Current {
 		name := cmp.Or(own.ID, own.Path)
@@ -302,15 +302,9 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 				name = wholeName(r, sum)
 			}
 		}
-		if own.Path != "" {
-			globs = append(globs, filter.LiteralGlob(own.Path)) // it may not be indexed yet
-		}
 		names = append(names, name)
 	}
-	for _, sum := range files {
-		globs = append(globs, filter.LiteralGlob(sum.Path))
-	}
-	return &leftOut{Session: strings.Join(names, ", ")}, globs
+	return &leftOut{Session: strings.Join(names, ", ")}, sessions.RunningGlobs(s.Current, files)
 }
 
 // writing returns the session that the client is writing: among the sessions of the directory where

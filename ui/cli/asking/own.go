@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -50,24 +51,14 @@ func LeaveOutOwn(x *snapshot.Snapshot, o *flags.Shared, spec *filter.Spec, texts
 	}
 	var left, back []string
 	if !o.IncludeCurrent && len(o.Filters[filter.Session]) == 0 {
-		excludes := slices.Clone(spec.Excludes)
-		for _, own := range running { // which may not be indexed yet
-			if own.Path != "" {
-				excludes = append(excludes, filter.LiteralGlob(own.Path))
-			}
-			if len(own.ID) > 8 {
-				excludes = append(excludes, "*"+filter.LiteralGlob(own.ID)+"*")
-			}
-		}
+		var files []*session.Summary
 		if x.Reader != nil {
-			if files := sessions.Running(x.Reader, running); len(files) > 0 {
-				left, back = append(left, "the session that this runs in"), append(back, "--include-current")
-				for _, s := range files {
-					excludes = append(excludes, filter.LiteralGlob(s.Path))
-				}
-			}
+			files = sessions.Running(x.Reader, running)
 		}
-		spec.Excludes = excludes
+		if len(files) > 0 {
+			left, back = append(left, "the session that this runs in"), append(back, "--include-current")
+		}
+		spec.Excludes = slices.Concat(spec.Excludes, sessions.RunningGlobs(running, files))
 	}
 	if _, given := o.Filters[filter.Searches]; texts && !o.IncludeSearches && !given {
 		spec.NoSearches = true
