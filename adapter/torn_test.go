@@ -15,7 +15,7 @@ func read(line string, ended bool) (objects []string, problems []adapter.ParseEr
 	return objects, problems
 }
 
-// A record behind a torn one, at whatever byte that was torn, is read.
+// A record behind a torn one is read, whichever byte the torn record ends at.
 func TestBehindTorn(t *testing.T) {
 	const whole = `{"type":"user","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":[{"type":"text","text":"a \"quoted\" {\"word\" \\\\"}],"n":12,"ok":true}}`
 	for cut := 1; cut < len(whole); cut++ {

@@ -94,7 +94,8 @@ func stateOf(rec *session.Record) adapter.State {
 	return s
 }
 
-// isFull reports whether the record has as many entries as an index takes of a file, and lines are left.
+// isFull reports whether reading stops here: the record has the most entries that an index takes of a file,
+// and the file has more lines.
 func (r *lineReader) isFull() bool {
 	if r.rec.Within > 0 || !r.limits.Reached(r.rec) {
 		return false

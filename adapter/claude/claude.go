@@ -140,12 +140,12 @@ func isOfDesktop(file string) bool {
 	return strings.Contains(session.Slashed(file), "/"+desktopSessions+"/")
 }
 
-// desktopLayout is that of the sessions of Claude Desktop. Each has a directory of Claude Code's:
+// desktopLayout is the layout of Claude Desktop's sessions. Each session has a Claude Code directory of its own:
 //
 //	ORGANIZATION/ACCOUNT/local_ID/.claude/projects/PROJECT/SESSION.jsonl
 type desktopLayout struct{}
 
-// below returns a path below a directory of Claude Code.
+// below returns the part of a path below its Claude Code directory.
 func (desktopLayout) below(path []byte) ([]byte, bool) {
 	_, rest, ok := bytes.Cut(path, []byte("/.claude/"))
 	return rest, ok

@@ -60,8 +60,8 @@ var subtypes = adapter.Named(map[session.Kind]string{
 	session.KindSummary: "away_summary",
 })
 
-// steps are the lines that are no conversation: by their subtype, its first word, the role of their
-// message, or their type. Those of stateLines have the type state.
+// steps lists the lines that are not conversation: by their subtype, its first word, the role of their
+// message, or their type. Lines of stateLines have the type state.
 var steps = adapter.Named(map[session.Step]string{
 	session.StepSubagent:   "agent_progress",
 	session.StepProgress:   "progress",

@@ -95,7 +95,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	emit(e)
 }
 
-// stepOf says what a line is that is no conversation.
+// stepOf returns the step that a line is; session.Talk for conversation.
 func (p *parser) stepOf(typ string) session.Step {
 	e := &p.Entry
 	role := e.Role

@@ -25,7 +25,7 @@ type call struct {
 	fields    jsonl.Fields // of arguments
 	text      []byte       // the arguments, if they are a text
 	patch     []byte       // the patch among the arguments, nil if there is none
-	glued     bool         // words of them stick to letters of escapes in the script that makes the call
+	glued     bool         // words of the arguments stick to letters of escapes in the script that makes the call
 }
 
 func (c *call) set(scan *jsonl.Scanner, arguments jsonl.Value) {

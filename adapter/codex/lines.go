@@ -42,8 +42,8 @@ var events = adapter.Named(map[session.Kind]string{
 	session.KindData:  "turn_diff plan_update",
 })
 
-// steps are the lines that are no conversation: by the type of an event or an item, the type of what
-// an event completes, the role of a message, or the type of the line.
+// steps lists the lines that are not conversation: by the type of an event or an item, the type of the item
+// that an event completes, the role of a message, or the type of the line.
 var steps = adapter.Named(map[session.Step]string{
 	session.StepSubagent: "sub_agent_activity collab",
 	session.StepHook:     "hook",
@@ -54,7 +54,7 @@ var steps = adapter.Named(map[session.Step]string{
 	session.StepRecord: "turn_diff plan_update ghost_snapshot",
 })
 
-// stepOf says what an entry is that is no conversation.
+// stepOf returns the step that an entry is; session.Talk for conversation.
 func (p *parser) stepOf(kind string) session.Step {
 	e, group := &p.Entry, ""
 	switch first, _, _ := strings.Cut(p.typ, "_"); {

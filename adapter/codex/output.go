@@ -19,8 +19,8 @@ type output struct {
 	process        int64 // that goes on in the background
 	goesOn         bool
 	failed         bool // it says so itself
-	script         bool // it is that of a script, and its texts are those that the script printed
-	stopped        bool // an error ended the script, or somebody
+	script         bool // the call is a script, and the texts are what the script printed
+	stopped        bool // an error or a person ended the script
 }
 
 // readOutput reads the result of a call: a text, or a list of texts and images. What Codex
@@ -104,7 +104,7 @@ func (p *parser) readResult(v jsonl.Value) {
 	}
 }
 
-// unwrapScript returns what is behind the lines about a script, if the text begins with them:
+// unwrapScript returns the text behind the lines about a script, if the text begins with such lines:
 //
 //	Script completed
 //	Wall time 0.3 seconds
@@ -134,10 +134,10 @@ func (p *parser) unwrapScript(text []byte) []byte {
 	return rest
 }
 
-// processOf returns the number of a script in the background, which no command has.
+// processOf returns the process number of a script in the background. It differs from every command's.
 func processOf(cell []byte) int64 { return -1 - int64(xxhash.Sum64(cell)>>1) }
 
-// printed returns a text that a script printed, and notes how the commands ended whose results it has.
+// printed returns a text that a script printed, and notes the ends of the commands whose results are in it.
 func (p *parser) printed(text []byte) []byte {
 	o, f := &p.output, &p.Facts
 	rest, isError := bytes.CutPrefix(text, []byte("Script error:\n"))
@@ -165,8 +165,8 @@ func (p *parser) printed(text []byte) []byte {
 	return text
 }
 
-// endedWith notes how a command ended that printed a text. That of the whole is that of the first which
-// failed.
+// endedWith notes the end of a command that printed a text. The script as a whole ended as its first
+// failed command did.
 func (p *parser) endedWith(text []byte, exit, duration int32) {
 	if len(p.Facts.Inner) >= mostPrinted {
 		return
@@ -179,8 +179,8 @@ func (p *parser) endedWith(text []byte, exit, duration int32) {
 
 const mostPrinted = 100 // results in the output of a script
 
-// printedJSON is printed for the results of exec_command, which are objects. If there is only one, its
-// output is the text.
+// printedJSON is printed for the results of exec_command, which are objects. A single result is replaced by
+// its output.
 func (p *parser) printedJSON(text []byte) []byte {
 	p.inner.Reset(text)
 	v, err := p.inner.Check(0)
@@ -193,7 +193,7 @@ func (p *parser) printedJSON(text []byte) []byte {
 	return text
 }
 
-// resultsIn notes the results in a value. If the value is one, it returns its output.
+// resultsIn notes the results in a value. It returns the output of a value that is itself a result.
 func (p *parser) resultsIn(v jsonl.Value, depth int) (out []byte, ok bool) {
 	if depth > 3 || len(p.Facts.Inner) >= mostPrinted {
 		return nil, false
@@ -409,9 +409,9 @@ func (p *parser) readUsageRecord() {
 	}
 }
 
-// addUsage adds the tokens of a response. In a subagent, those before its first turn are of the session
-// that it works for: it begins with copies of the last turns, the first without the lines that name its
-// turn and model.
+// addUsage adds the tokens of a response. The tokens before a subagent's first turn belong to the session
+// that it works for: the subagent's file begins with copies of the last turns, and the first copy lacks the
+// lines that name its turn and model.
 func (p *parser) addUsage(t tokens, of uint64) {
 	f, m := &p.Facts, &p.memo
 	if p.state.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {

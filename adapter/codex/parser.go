@@ -38,8 +38,8 @@ type parser struct {
 	values  []adapter.Unknown // memory of leavesOf
 	images  []image
 	call    call
-	inside  []call // that the call makes: it is a script
-	unread  bool   // of the script: some commands are not literal
+	inside  []call // calls that this one, a script, makes
+	unread  bool   // some commands of the script are not literal
 	output  output
 }
 

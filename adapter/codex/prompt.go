@@ -9,8 +9,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// Elements and texts that Codex and its apps write into messages of a user, and the kinds of
-// their text. What follows an element is another one, or what a person typed.
+// Elements and texts that Codex and its apps write into messages of a user, with the kinds of their
+// text. An element is followed by another one, or by the words of a person.
 var (
 	injected = []struct {
 		kind session.Kind
@@ -34,10 +34,10 @@ var (
 		[]byte("Warning: The maximum number of unified exec processes"),
 	}
 
-	// requests are the headings of what a person typed, behind what an app says.
+	// requests are the headings of a person's own words, behind the words of an app.
 	requests = [][]byte{[]byte("## My request for Codex:"), []byte("## My request:")}
 
-	// prefaces are the first headings of what an app says before that.
+	// prefaces are the first headings of an app's words before them.
 	prefaces = [][]byte{
 		[]byte("# Context from my IDE setup:"), []byte("# Files mentioned by the user:"), []byte("# Applications mentioned by the user:"),
 		[]byte("# In app browser:"), []byte("# Browser comments:"), []byte("# Diff comments:"), []byte("# Selected text:"),
@@ -48,11 +48,11 @@ var (
 	delegations = [][]byte{[]byte("<codex_delegation>"), []byte("<realtime_delegation>")}
 )
 
-// instructions is how a file with instructions is introduced.
+// instructions introduces a file with instructions.
 const instructions = "# AGENTS.md instructions"
 
-// injection returns the kind of the text that Codex wrote at the start of a text, and where
-// it ends. The kind is "" if a person wrote it.
+// injection returns the kind and the end of what Codex wrote at the start of a text. The kind is "" if a
+// person wrote the start.
 func injection(text []byte) (session.Kind, int) {
 	switch {
 	case bytes.HasPrefix(text, []byte(instructions)):
@@ -85,7 +85,7 @@ func injection(text []byte) (session.Kind, int) {
 	return "", 0
 }
 
-// endOf returns where an element ends, 0 if nowhere. What is in it may have such an end, too.
+// endOf returns the offset where an element ends, 0 if it has no end. Its content may contain such an end, too.
 func endOf(text []byte, tag string) int {
 	closing := []byte("</" + tag + ">")
 	if bytes.HasSuffix(text, closing) {
@@ -102,7 +102,7 @@ func isImageTag(text []byte) bool {
 	return bytes.Equal(text, []byte("</image>")) || bytes.HasPrefix(text, []byte("<image")) && bytes.IndexByte(text, '>') == len(text)-1
 }
 
-// typedIn returns what a person typed of a prompt.
+// typedIn returns the part of a prompt that a person typed.
 func typedIn(text []byte) []byte {
 	body := bytes.TrimSpace(text)
 	switch {
@@ -122,7 +122,7 @@ func typedIn(text []byte) []byte {
 	return text
 }
 
-// withoutList returns what follows the headings and lists that a text begins with.
+// withoutList returns a text without the headings and lists at its start.
 func withoutList(text []byte) []byte {
 	for len(text) > 0 && (text[0] == '#' || text[0] == '-') {
 		_, text, _ = bytes.Cut(text, []byte("\n"))

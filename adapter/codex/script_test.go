@@ -115,7 +115,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Words behind the escapes of a script are found, and so are those of its results.
+// Words behind the escapes of a script are found, and so are words of its results.
 func TestScriptTexts(t *testing.T) {
 	const src = `await tools.apply_patch("*** Begin Patch\n*** Add File: a.go\n+\tfunc x\n*** End Patch"); await tools.exec_command({cmd: "ls"})`
 	r := begun().script("c", src).printed("c", "Script completed", `{"exit_code":0,"output":"one\ntwo"}`, `{"name":"kept"}`).parse(t)

@@ -112,7 +112,7 @@ var (
 	}
 )
 
-// steps are the entries that are no conversation, by their type or the role of their message.
+// steps lists the entries that are not conversation, by their type or the role of their message.
 var steps = adapter.Named(map[session.Step]string{
 	session.StepPrompt:   session.RoleSystem + " " + typeSessionInit,
 	session.StepReminder: "hidden",
@@ -121,7 +121,7 @@ var steps = adapter.Named(map[session.Step]string{
 	session.StepTimer: typeUsage + " " + typeModelUsage,
 })
 
-// stepOf says what an entry is that is no conversation. Messages of an extension say whether people
+// stepOf returns the step that an entry is; session.Talk for conversation. Messages of an extension say whether people
 // see them.
 func (p *parser) stepOf(all jsonl.Fields) session.Step {
 	e, display := &p.Entry, all.Find("display")

@@ -171,7 +171,7 @@ func (s *Segment) Fault() error {
 	return nil
 }
 
-// contain is format.Contain for methods without an error.
+// contain is format.Contain for methods that return no error.
 func (s *Segment) contain(before bool, doing string) {
 	debug.SetPanicOnFault(before)
 	if p := recover(); p != nil {

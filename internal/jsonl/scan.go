@@ -78,7 +78,7 @@ type Scanner struct {
 	// none. The text of a string that is invalid after all is meaningless.
 	Trusting bool
 
-	Failed int // where the last check that failed did
+	Failed int // offset where the last failed check failed
 
 	data   []byte // the line
 	values int    // of it that were checked

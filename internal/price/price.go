@@ -28,8 +28,8 @@ func (p Price) Cost(u *session.Usage) float64 {
 		float64(u.CacheWrite-u.LongWrite)*p.CacheWrite + float64(u.LongWrite)*p.LongWrite) / 1e6
 }
 
-// A List has the prices of models by their names, provider/model. They apply only to uses of tokens
-// for which the session file has no cost.
+// A List maps models, provider/model, to prices. A price applies only to usage without a cost in the session
+// file.
 type List map[string]Price
 
 //go:embed prices.txt
@@ -57,7 +57,7 @@ var (
 	})
 )
 
-// Faster is behind the name of a model that has another price at a faster tier.
+// Faster is the suffix of a model's name that gives its price at a faster tier.
 const Faster = "+fast"
 
 // Of returns the list price of a model at a tier. The model may be named with its provider or its
@@ -75,8 +75,8 @@ type Listed struct{ prices map[string]listed }
 
 type listed struct{ usual, faster *Price }
 
-// Of returns the list price of a usage, nil if there is none. It is not complete if only the price of
-// another tier is known.
+// Of returns the list price of a usage; nil if there is none. complete is false if only the price of another
+// tier is known.
 func (l *Listed) Of(model string, u *session.Usage) (p *Price, complete bool) {
 	known, ok := l.prices[model]
 	if !ok {

@@ -29,7 +29,7 @@ const (
 	mostMembers = 1000    // of an object
 	deepest     = 60      // nested calls of functions, and values
 	mostOpen    = 10_000  // brackets: the parser has no limit for those of patterns
-	mostScopes  = 2 << 20 // of all words together: the parser tells each scope of the names in those that it has
+	mostScopes  = 2 << 20 // scopes around all words together: the parser passes the names of a scope to all around it
 )
 
 // Calls returns the calls of functions of the object tools, in the order in which the script makes

@@ -52,8 +52,8 @@ func (m *ModelUsage) hasPriceOf(model string, u *Usage) bool {
 	return m.Model == model && m.NoCost == u.NoCost && m.Faster == u.Faster
 }
 
-// UsageChange is how a fact changes what a session has used: Before is what it used with an earlier
-// one of the same response.
+// UsageChange is the change that a fact makes to the usage of a session. Before is the usage that an earlier
+// fact of the same response stood for.
 type UsageChange struct {
 	Model, Source string
 	Before, After Usage
@@ -101,8 +101,8 @@ type EntryFacts struct {
 	IsResult bool
 	Outcome
 
-	// Ended says of a result that the calls within its call have ended, and Inner how: an outcome for each
-	// output that can be told apart, in order. Stopped says that an error ended them: it begins with this word.
+	// Ended reports that the calls within a result's call have ended. Inner has an outcome for each output that
+	// can be told apart, in order. Stopped is the first word of the error that ended the calls.
 	Ended   bool
 	Inner   []Outcome
 	Stopped string

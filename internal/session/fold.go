@@ -171,8 +171,8 @@ func (r *Record) addStrange(name string) {
 	}
 }
 
-// isLike reports whether entry i is written as another one is, as far as a node tells: it may count
-// once, and both are found.
+// isLike reports whether entry i looks like another entry, as far as its node tells. The two then count once,
+// and both are found.
 func (r *Record) isLike(i int, e *Entry) bool {
 	var n Node
 	if i < r.left() {

@@ -116,8 +116,8 @@ type Summary struct {
 	Models      []string     // "provider/model" of assistant messages, in order of first use
 	UsedTokens  int64        // tokens used by all entries; in a fork this includes the copied ones
 	UsedCost    float64      // cost of all entries, as far as the file names it
-	Unpriced    []ModelUsage // what entries used for which the file names no cost: a sum for each price
-	Delegated   bool         // results of tools say what others used
+	Unpriced    []ModelUsage // usage of entries without a cost in the file: a sum for each price
+	Delegated   bool         // results of tools tell the usage of subagents
 	LabelNames  []string     // distinct current labels, sorted; not updated beyond MaxLabelled labels
 
 	Documents int       // documents in the index

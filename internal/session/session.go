@@ -207,9 +207,9 @@ type Position struct {
 	Side       string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
 	Aside      bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
 	Apart      bool   // it is not part of the tree: state that its agent repeats anywhere in the file
-	BehindTorn bool   // a piece of its line that cannot be read is before it
+	BehindTorn bool   // a piece that cannot be read stands before it on its line
 	About      string // in Notes: the id of the session that it is about
-	Step       Step   // what it is, if it is no part of the conversation
+	Step       Step   // its kind if it is not part of the conversation
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
@@ -247,7 +247,7 @@ type Named struct {
 // not count and is not shown; its node stays, hidden. There are three ways to say so: Once, Repeats,
 // and Shadows of Pending entries.
 type Repetition struct {
-	Once    bool    // its agent writes an entry once: if an earlier one has the same ID, this one repeats it; and if its parent was lost in damage, it follows the entry before it
+	Once    bool    // its agent writes an entry once: it repeats an earlier entry with the same ID, and follows the entry before it if its parent was lost in damage
 	Again   bool    // its agent may write an entry again: only the first of those with one ID, place, time and length counts as a message
 	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone
 	Shadows []int64 // offsets of earlier Pending entries that repeat this one: they are hidden from now on

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Step says what an entry is that is not part of the conversation: a step of the machine, which
-// search finds, and readers skip. Adapters have tables of what their agents write.
+// Step is the kind of an entry that is not part of the conversation: a step of the machine, which search
+// finds and readers skip. Each adapter has a table of its agent's steps.
 type Step uint8
 
 // The steps.
@@ -35,8 +35,8 @@ var stepNames = [lastStep][2]string{
 	StepSetting: {"setting", "settings"}, StepRecord: {"record", "records"},
 }
 
-// counts reports whether an entry that is a whole message is among the messages of its session.
-// An empty one is, unless another piece of it says something.
+// counts reports whether an entry counts among the messages of its session. An empty entry counts if it is a
+// whole message; other pieces of a message may say something.
 func (s Step) counts(whole bool) bool { return s == Talk || s == StepPrompt || s == StepEmpty && whole }
 
 // Steps counts steps that are shown as one line.
@@ -45,8 +45,7 @@ type Steps [lastStep]int
 // Add counts a step.
 func (s *Steps) Add(step Step) { s[min(step, lastStep-1)]++ }
 
-// String says what the steps are: "41 steps of a subagent · 2 hooks". It is "" if there are none
-// to be shown.
+// String returns the steps in words: "41 steps of a subagent · 2 hooks"; "" if there are none to show.
 func (s *Steps) String() string {
 	var list []string
 	for step, n := range s {

@@ -67,7 +67,7 @@ func (r *Record) Tree() *Tree {
 }
 
 // Leaf returns the index of the current leaf: the last entry that can be one, or its
-// target if it is a "leaf" or "lane" entry, which may also stand apart, and then undoes earlier ones without a target. It is -1 if there
+// target if it is a "leaf" or "lane" entry. Such an entry may also stand apart; without a target it then undoes earlier ones. It is -1 if there
 // is none.
 func (t *Tree) Leaf() int {
 	chosen := true // nothing has undone the choice of a leaf

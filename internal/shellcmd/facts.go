@@ -35,10 +35,10 @@ type Folder struct {
 
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
-// Add folds the next entry of a session that was started in own, and where the working directory is that of the
-// entry, or own. It does not retain the entry's memory. It sets Search of the entry's parts, and the tool of a result that does
-// not name it. It returns how
-// what the session has used changes, until the next call.
+// Add folds the next entry of a session that was started in the directory own. The working directory is the
+// entry's, or else own. Add sets Search of the entry's parts, and the tool of a result that does not name its
+// tool. It returns the changes of the session's usage, which are valid until the next call. It does not retain
+// the entry's memory.
 func (o *Folder) Add(to *session.Facts, e *session.Entry, own string) (used []session.UsageChange) {
 	f := e.Facts
 	if f == nil {
@@ -127,8 +127,7 @@ func (o *Folder) inner(to *session.Facts, outer *session.CallFact, e *session.En
 	}
 }
 
-// outcomesOf returns how the calls within a call ended, as far as that is known: fewer if the others may
-// not have run.
+// outcomesOf returns the known outcomes of the calls within a call: fewer than calls if some may not have run.
 func outcomesOf(list []session.CallFact, f *session.EntryFacts) []session.Outcome {
 	all, exits := make([]session.Outcome, len(list)), make([]session.Outcome, 0, len(f.Inner))
 	var shells, stopped []int
@@ -368,7 +367,7 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 	return set
 }
 
-// complaint matches what a shell prints if it cannot run a program, or a builtin such as cd fails.
+// complaint matches the message of a shell that cannot run a program, or whose builtin, such as cd, fails.
 var complaint = compiled(`(?m)^(?:-?(?:[\w./-]*/)?(?:ba|z|da|k)?sh: ?(?:(?:line )?\d+: )?|\(eval\):)([^\s:]+)(?::\d+)?: (.+)$`)
 
 // unable matches complaints of a program that did not do its work, so that its exit code is no answer.
