@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pigrep/internal/human"
@@ -86,7 +87,7 @@ func (c *Client) Close() {
 func (c *Client) Version() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == nil {
+	if c.conn == nil || !c.conn.spoke.Load() {
 		return ""
 	}
 	return said(c.conn.greeting.Version)
@@ -105,7 +106,7 @@ type connection struct {
 	ended    chan struct{} // closed when the program that reaches the host has ended
 	started  time.Time
 	greeting Greeting
-	spoke    bool // it has greeted
+	spoke    atomic.Bool // it has greeted, and greeting is set
 
 	mu     sync.Mutex // guards the fields below
 	next   int
@@ -208,7 +209,8 @@ func (n *connection) greet(lines *bufio.Reader) error {
 		if err := json.Unmarshal(line, &g); err != nil {
 			return errGarbage
 		}
-		n.greeting, n.spoke = g.Pigrep, true
+		n.greeting = g.Pigrep
+		n.spoke.Store(true)
 		return nil
 	}
 	return errGarbage
@@ -460,7 +462,7 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 		}
 		select {
 		case <-n.greeted:
-			c.remember(n, n.spoke)
+			c.remember(n, n.spoke.Load())
 		case <-time.After(wait - c.options.Now().Sub(n.started)):
 			if since > 0 {
 				return c.notWaited(since)
@@ -475,7 +477,7 @@ func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
 	}
 	g, o := &n.greeting, &c.options
 	switch {
-	case !n.spoke:
+	case !n.spoke.Load():
 		return c.lost(ctx, n)
 	case g.Protocol != Protocol || g.Schema != o.Schema:
 		there := terminal.Clip(terminal.Clean(g.Version), 40)
@@ -531,11 +533,11 @@ func (c *Client) lost(ctx context.Context, n *connection) error {
 		return c.problem("ssh does not know its key", "connect once by hand: ssh "+c.ssh)
 	case isSSH && code == 255 && strings.Contains(said, "Permission denied"):
 		return c.problem(said, "log in with a key that needs no password, or with ssh-agent; try: ssh "+c.ssh+" true")
-	case isSSH && code == 255 && !n.spoke:
+	case isSSH && code == 255 && !n.spoke.Load():
 		return c.problem(cmp.Or(said, "ssh: no connection"), "try: ssh "+c.ssh+" true")
-	case n.spoke && (errors.Is(err, errLine) || errors.Is(err, errGarbage)):
+	case n.spoke.Load() && (errors.Is(err, errLine) || errors.Is(err, errGarbage)):
 		return c.problem(err.Error(), "`pigrep hosts --check` says more")
-	case n.spoke:
+	case n.spoke.Load():
 		return c.problem("the connection ended in the middle of an answer"+human.When(said != "", ": "+said), "ask again")
 	case code == 127 || code == 126 && strings.Contains(said, "not found"):
 		return c.problem("there is no pigrep on its PATH", "install pigrep there")

@@ -123,6 +123,11 @@ var behaviours = map[string]func(in *bufio.Reader){
 			time.Sleep(short / 10)
 		}
 	},
+	"late": func(in *bufio.Reader) { // greets when nobody waits any more
+		time.Sleep(short)
+		greet(Protocol, 7)
+		_, _ = io.Copy(io.Discard, in)
+	},
 	"deaf": func(*bufio.Reader) { // never reads; with select{} alone Go would call it a deadlock
 		for greet(Protocol, 7); ; {
 			time.Sleep(time.Hour)

@@ -84,7 +84,7 @@ func (c *Client) reach(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	err = c.awaitGreeting(ctx, n)
-	if _, since := c.patience(); err == nil || since > 0 || n.spoke || n.socket == "" || ctx.Err() != nil || !n.found && !n.stderr.has(n.socket) {
+	if _, since := c.patience(); err == nil || since > 0 || n.spoke.Load() || n.socket == "" || ctx.Err() != nil || !n.found && !n.stderr.has(n.socket) {
 		return n, err
 	}
 	c.mu.Lock()

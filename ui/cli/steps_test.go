@@ -59,7 +59,7 @@ func TestStepsStandInNobodysWay(t *testing.T) {
 			switch {
 			case !e.Step:
 				last = id
-			case strings.Contains(text, "· "+id) || strings.Contains(markdown, "`"+id+"`") || strings.Contains(page, anchor+`"`):
+			case hasWord(text, "· "+id) || strings.Contains(markdown, "`"+id+"`") || strings.Contains(page, anchor+`"`):
 				t.Errorf("%s: entry %s, %s %s, is a step and shown", s.SessionPath, id, e.EntryType, e.CustomType)
 			case len(e.Parts) > 0 && e.Parts[0].Text != "":
 				if steps++; !strings.Contains(all, "`"+e.EntryID) && !strings.Contains(all, "`"+id) {
@@ -73,6 +73,17 @@ func TestStepsStandInNobodysWay(t *testing.T) {
 	}
 	if t.Logf("%d sessions, %d steps", sessions, steps); steps < 10 {
 		t.Errorf("%d steps in %d sessions", steps, sessions)
+	}
+}
+
+// hasWord reports whether a text has a word that does not go on there.
+func hasWord(text, word string) bool {
+	for {
+		_, after, ok := strings.Cut(text, word)
+		if !ok || after == "" || !strings.ContainsRune("0123456789abcdef-", rune(after[0])) {
+			return ok
+		}
+		text = after
 	}
 }
 
