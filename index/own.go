@@ -24,7 +24,7 @@ const (
 
 const watchLockName = "watch.lock" // of package indexer, whose earlier versions made it first
 
-// Check fails with ErrForeign if a directory exists, is not empty, and is no index.
+// Check fails with ErrForeign if a directory exists, is not empty, and is not an index.
 func Check(dir string) error {
 	return ifThere(dir, func(root *os.Root) error {
 		_, err := marked(root)

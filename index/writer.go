@@ -54,7 +54,7 @@ type head struct {
 }
 
 // OpenWriter claims the directory, takes its lock, and opens the last commit. It fails with
-// ErrForeign if that is no index, with ErrLocked while another writer is open, and with
+// ErrForeign if that is not an index, with ErrLocked while another writer is open, and with
 // ErrVersion or ErrDamaged if the index must be rebuilt; the caller may then open it again
 // with Rebuild. The caller must close the writer.
 func OpenWriter(dir string, opt WriterOptions) (*Writer, error) {

@@ -94,7 +94,7 @@ func sortOf(path string) adapter.Sort {
 	return adapter.Foreign
 }
 
-// concerns reports whether a name in the root of a layout may be that of sessions.
+// concerns reports whether a name in the root of a layout may be a place of sessions.
 func (l rootLayout) concerns(name string) bool {
 	return l.mayEnter(name) || l.File([]byte(content.Logical(name))) != adapter.Foreign
 }
@@ -149,7 +149,7 @@ func (f *Found) Errors() []FileError {
 // Discover finds the session files below the roots: every regular file that the layout of
 // the root says, or *.jsonl, recursively, including hidden and symbolically linked
 // directories, each real file once. Links that lead out of the session directories count
-// only if their root says so. Files that are gone are those of the archive, nil for none.
+// only if their root says so. Files that are gone come from the archive, nil for none.
 func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *Found {
 	w := &walker{adapter: a, roots: roots, found: newFound(a), dirs: make(map[fileID]bool)}
 	w.statting.SetLimit(maxListings)
@@ -214,7 +214,7 @@ func (w *walker) root() error {
 	return w.dir(path, false)
 }
 
-// layoutOf returns the layout of a root: its own, or that of the home directory of an agent if
+// layoutOf returns the layout of a root: its own, or the layout of an agent's home directory if
 // it is one.
 func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 	if root.Layout != nil {

@@ -85,7 +85,7 @@ func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	r.lines.Within(r.rec.Within)
 }
 
-// stateOf is that of the parser at the checkpoint of a record.
+// stateOf returns the state of the parser at the checkpoint of a record.
 func stateOf(rec *session.Record) adapter.State {
 	s := adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, Facts: true, Memo: rec.Memo}
 	if n := len(rec.Nodes); n > 0 {
@@ -532,7 +532,7 @@ func (r *fileRead) overwritten(rec *session.Record) bool {
 	return true
 }
 
-// spoilt records that a file is damaged of which all was indexed. Its documents stay: half a
+// spoilt records that a fully indexed file has since been damaged. Its documents stay: half a
 // file never replaces a whole one.
 func (r *fileRead) spoilt() error {
 	rec, err := r.worker.target.RecordToContinue(r.step.Known.File)

@@ -367,7 +367,7 @@ func (r *Result) noteUnusable() {
 	}
 }
 
-// LeftOut lists the files of a generation of which text was left out: lines that are too long,
+// LeftOut lists the files of a generation whose text is not all there: lines that are too long,
 // and what could not be decompressed. An answer from it is not complete.
 func LeftOut(r *index.Reader, maxLine int64) []FileError {
 	var list []FileError

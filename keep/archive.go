@@ -129,7 +129,7 @@ func (c *Copy) place() string {
 	return name
 }
 
-// longestName is how much of the name of an original stands in that of its copy, which is
+// longestName is how much of the name of an original stands in the name of its copy, which is
 // longer: file systems take 255 bytes. A longer name has its hash in place of its middle.
 const longestName = 255 - len("~1234.zst") - len(unwritten)
 

@@ -176,7 +176,7 @@ func (r *Rules) plan(rows []Copy, list []File) []item {
 }
 
 // fit decides which files to leave out when space runs short. Copies whose files are gone always
-// stay. Other files have room in the order in which agents delete them.
+// stay. The other files get room in the order that agents delete them.
 func (r *Rules) fit(all []item) {
 	var size int64
 	for i := range all {
@@ -203,7 +203,7 @@ type update struct {
 	used   int64 // bytes of all copies
 }
 
-// leave removes the copy of a file for which there is no room, if there is one. If the file
+// leave removes the copy of a file that has no room left, if there is one. If the file
 // has vanished since it was listed, the copy stays.
 func (u *update) leave(it item) {
 	c := Copy{Version: 1}
@@ -385,7 +385,7 @@ const (
 	same
 )
 
-// compare compares the text of a copy with the start of that of its original. It returns how
+// compare compares the text of a copy with the start of its original's. It returns how
 // long the text of the copy is. Of a file that only seems to have grown, it reads the beginning
 // and the end of that text: whatever rewrites a file changes one of them, or makes another file.
 // Before the copy is compressed, all of it is compared.

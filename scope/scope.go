@@ -35,7 +35,7 @@ type Row struct {
 	In    Scope    // the narrowest scope that contains it
 }
 
-// Kinds is the table of kinds, in the order in which they are shown.
+// Kinds is the table of kinds, in the order of lists.
 var Kinds = []Row{
 	{session.KindPrompt, "user message text; v1 attachments' extracted text and file name", []string{session.RoleUser}, Prompts},
 	{session.KindReply, "assistant text", []string{session.RoleAssistant}, Conversations},

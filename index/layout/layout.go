@@ -63,7 +63,7 @@ func Owns(name string, mode fs.FileMode) bool {
 }
 
 // Remove removes what pigrep made at a path and below it. Anything else stays, and so do
-// the directories above it. Removing nothing is no error.
+// the directories above it. Removing nothing is not an error.
 func Remove(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

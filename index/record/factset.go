@@ -170,7 +170,7 @@ func (s *FactSet) Bare(files []uint32) iter.Seq2[*Piece, error] {
 	return s.each(files, func(kind FactKind) bool { return kind == BareFacts })
 }
 
-// jobs returns the pieces of files in which there is something to read, in this order.
+// jobs returns the pieces of files that have something to read, in this order.
 func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
 	for i, file := range files {
 		pieces := s.pieces(file)

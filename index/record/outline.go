@@ -66,7 +66,7 @@ func (o *Outline) From(offset int64) iter.Seq[Entry] {
 	}
 }
 
-// Abandon is that of session.Record.
+// Abandon does what Abandon of session.Record does.
 func (o *Outline) Abandon(line int) error {
 	if line == 0 {
 		return nil

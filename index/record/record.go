@@ -154,7 +154,7 @@ func open(sealed []byte, what string) (*coder, error) {
 }
 
 // appendRecord appends a record and returns the pieces of its entries from number first on.
-// known is the state that was stored; it becomes that of this record.
+// known is the state that was stored; it becomes the state of this record.
 func appendRecord(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
 	c := &coder{out: b, writes: true}
 	c.record(r)

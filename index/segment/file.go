@@ -220,7 +220,7 @@ type Fingerprint struct {
 
 const fingerprintTail = 4 << 10
 
-// fingerprintOf is that of a file whose body has a size.
+// fingerprintOf returns the fingerprint of a file with a body of this size.
 func fingerprintOf(all []byte, size int64) Fingerprint {
 	h := xxhash.New()
 	_, _ = h.Write(all[max(0, size-fingerprintTail):size])

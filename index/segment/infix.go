@@ -274,7 +274,7 @@ type trigrams struct {
 	count int    // of terms in the last column
 }
 
-// columns are those of the trigrams that may have a term with a needle.
+// columns returns the columns of the trigrams that may have a term with a needle.
 type columns struct {
 	first []uint32 // as in trigrams
 	bits  []uint64 // one for each column

@@ -11,7 +11,7 @@ import (
 
 // PostingsOffset is the value of a term in a dictionary: the address of its postings
 // in the segment, or, when one document has the term once, that posting itself. 0
-// is no postings at all. Bit 63 tells the two apart; bit 62 is always clear.
+// is not postings at all. Bit 63 tells the two apart; bit 62 is always clear.
 //
 //	bit 63 set     bits 0-30 the document, bits 31-61 the length of its field
 //	bit 63 clear   an address, where there are:

@@ -97,7 +97,7 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) {
 type levenshtein struct {
 	term []rune
 	most uint8 // edits
-	// A state is a row of the table in which the edit distance of two words is computed.
+	// A state is a row of the table that computes the edit distance of two words.
 	// Its first half has the number of edits between what was read and the first i
 	// characters of the term, at most most+1. The second half has the same for what was
 	// read without its last character, plus one edit, if that was the character i+1 of the

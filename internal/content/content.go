@@ -22,7 +22,7 @@ import (
 // compressed, its first bytes say.
 const Suffix = ".zst"
 
-// Logical returns the path of a session file without the suffix of a compression: that of
+// Logical returns the path of a session file without the suffix of a compression: the path of
 // the file before it was compressed, and after.
 func Logical(path string) string { return strings.TrimSuffix(path, Suffix) }
 

@@ -210,7 +210,7 @@ func (t *text) reached(number int64) bool {
 	return number*piece >= t.length || t.find(number) != nil
 }
 
-// take returns memory for a piece. If enough is in use, it is that of the oldest piece that
+// take returns memory for a piece. If enough is in use, it takes the memory of the oldest piece that
 // was not read, so that what was read is at hand when it is shown; or of the one that was not
 // read for the longest time, if those that were read are more than half.
 func take() *held {

@@ -126,7 +126,7 @@ func (l *Reader) Next() (Line, error) {
 var newline = []byte{'\n'}
 
 // Block is Next for many lines: it returns all complete lines in the buffer as one. Their
-// Data is Raw; Length and Number are those of the first line. A line that is too long, that
+// Data is Raw; Length and Number belong to the first line. A line that is too long, that
 // is longer than the buffer, or that has no newline, is returned alone.
 func (l *Reader) Block() (Line, error) {
 	l.begin()

@@ -524,7 +524,7 @@ type Walk struct {
 	Failed bool
 }
 
-// peek returns the next byte that is no space, 0 at the end.
+// peek returns the next byte that is not a space, 0 at the end.
 func (w *Walk) peek() byte {
 	if w.At = space(w.data, w.At); w.At < len(w.data) && !w.Failed {
 		return w.data[w.At]

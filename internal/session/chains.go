@@ -97,7 +97,7 @@ func (c *Chains) addSession(id part, parts []*chained) {
 	delete(c.cuts, head.part())
 }
 
-// near returns that of the copies of a file that is in the same directory as another file, or
+// near returns the copy of a file that is in the same directory as another file, or
 // else the first.
 func (c *Chains) near(p part, f *chained) *chained {
 	copies := c.parts[p]

@@ -92,7 +92,7 @@ type EntryFacts struct {
 	// of the first; of several files, the first one counts. 0: the response is the entry.
 	UsageOf uint64
 
-	// Others are uses by further models for the same response, such as that of an adviser.
+	// Others are uses by further models for the same response, such as an adviser.
 	Others []OtherUsage
 
 	Calls []EntryCall // in order
@@ -115,7 +115,7 @@ type EntryFacts struct {
 	ReadFiles, ModifiedFiles []string // listed by a summary
 }
 
-// OtherUsage is a use of tokens by another model than that of its entry.
+// OtherUsage is a use of tokens by a model other than the model of its entry.
 type OtherUsage struct {
 	Usage
 	Model string // provider/model
@@ -244,7 +244,7 @@ func (f *Facts) Begin() {
 	}
 }
 
-// Chunks returns the number of pieces in which the facts are stored.
+// Chunks returns the number of pieces that store the facts.
 func (f *Facts) Chunks() int {
 	if f == nil || f.left == 0 && f.counts() == (factCounts{}) {
 		return 0

@@ -105,7 +105,7 @@ func (r *Record) Overwrite(with *Record) bool {
 	return true
 }
 
-// Complete gives an assistant message that names no model that of its context.
+// Complete gives an assistant message without a model the model of its context.
 func (e *Entry) Complete() {
 	if e.Role == RoleAssistant && e.Model == "" {
 		e.Provider, e.Model = cmp.Or(e.Provider, e.Context.Provider), e.Context.Model
@@ -453,7 +453,7 @@ func (s *Summary) TimeOf(n *Node) time.Time {
 	return s.fileTime()
 }
 
-// Times returns a range that the times of all entries are in. An entry without a time has that of the file.
+// Times returns a range with the times of all entries. An entry without a time has the time of the file.
 func (s *Summary) Times() (first, last time.Time) {
 	first, last = s.Oldest, s.Newest
 	mtime := s.fileTime()

@@ -68,7 +68,7 @@ func (c *Checkpoint) LeavesOut() bool {
 func (c *Checkpoint) leavesLines() bool { return c.ShortestLeft > 0 || c.Within > 0 }
 
 // Fits reports whether the same text would be left out with these limits on the length of a
-// line, and on that of the text of a compressed file; 0 for no limit.
+// line, and on the bytes of text of a compressed file; 0 for no limit.
 func (c *Checkpoint) Fits(line, text int64) bool {
 	if c.LeftOut && c.Length != text || text > 0 && c.Length > text && c.Length != c.Size {
 		return false
@@ -177,7 +177,7 @@ type Record struct {
 	Known *Known // what the index has of a record to continue, or of one that was put into a batch
 }
 
-// Known is the state in which a record is stored, so that an addition to a long session
+// Known is the stored state of a record, so that an addition to a long session
 // neither reads nor writes all of its entries.
 type Known struct {
 	Entries   int      // of the record
@@ -217,13 +217,13 @@ type Volatile struct {
 	Hash   uint64 // xxhash
 }
 
-// ContextsFrom is the context from an entry on, until that of another entry.
+// ContextsFrom is the context from an entry on, until the next one.
 type ContextsFrom struct {
 	Entry int // its number
 	Context
 }
 
-// Contexts are those of the entries of a file, in order.
+// Contexts are the contexts of the entries of a file, in order.
 type Contexts []ContextsFrom
 
 func (c Contexts) At(i int) Context {

@@ -102,7 +102,7 @@ type Base struct {
 // is read alone does not say it.
 type Context struct{ Provider, Model, CWD, Git string }
 
-// EntryPlace says in which session an entry is, as answers in JSON do.
+// EntryPlace names the session of an entry, as answers in JSON do.
 type EntryPlace struct {
 	SessionPath string `json:"sessionPath" wire:"session"`
 	SessionID   string `json:"sessionId,omitempty"`
@@ -276,7 +276,7 @@ type Part struct {
 // system.
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
-// Extension is that of the names of session files.
+// Extension ends the names of session files.
 const Extension = ".jsonl"
 
 func BaseName(file string) string { return strings.TrimSuffix(path.Base(Slashed(file)), Extension) }

@@ -518,7 +518,7 @@ func (r *Record) lastWith(id string, n int) int {
 	return -1
 }
 
-// isSpecial reports whether the place of an entry is not that of its parent alone.
+// isSpecial reports whether the place of an entry depends on more than its parent.
 func (n Node) isSpecial() bool { return n.Aside || n.Apart || n.Beside }
 
 // NodeAt returns the index of the entry that begins at the byte offset, or -1.

@@ -324,7 +324,7 @@ var packageTools = []string{"session_search", "session_read"}
 var callers = []string{"codemode", "mcp"}
 
 // isSearch reports whether a call with these arguments asks this program, over MCP or as
-// a tool of its package for pi. Clients of MCP make the name of a tool from that of its
+// a tool of its package for pi. Clients of MCP make the name of a tool from the name of its
 // server.
 func isSearch(tool string, arguments []byte) bool {
 	if slices.Contains(packageTools, tool) {
@@ -342,7 +342,7 @@ func markSearch(parts []session.Part, search bool) {
 	}
 }
 
-// The exit code of a shell command is that of the last of its programs that ran. It cannot
+// The exit code of a shell command is the exit code of the last of its programs that ran. It cannot
 // always be known which one that was: in "a && b" it may be either.
 
 // isIdle reports whether none of the commands is worth blaming.
@@ -370,7 +370,7 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 // complaint matches the message of a shell that cannot run a program, or whose builtin, such as cd, fails.
 var complaint = compiled(`(?m)^(?:-?(?:[\w./-]*/)?(?:ba|z|da|k)?sh: ?(?:(?:line )?\d+: )?|\(eval\):)([^\s:]+)(?::\d+)?: (.+)$`)
 
-// unable matches complaints of a program that did not do its work, so that its exit code is no answer.
+// unable matches complaints of a program that did not do its work, so that its exit code is not an answer.
 var unable = compiled(`(?i)no such file|not a directory|permission denied|is a directory|not found|can't cd|cannot open|ambiguous redirect|unbound variable|too many arguments|syntax error|no matches found`)
 
 // complains returns the programs of a call, as bits, that a shell says it could not run, and whether

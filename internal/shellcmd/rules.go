@@ -417,7 +417,7 @@ func NewEvaluator() *Evaluator {
 
 // Rules returns the rules that a call matches where the working directory is cwd, in a session that was
 // started in own. The command is the full shell command of the call; it is ignored if the call runs none,
-// or one that is no command of a POSIX shell.
+// or one that is not a command of a POSIX shell.
 func (v *Evaluator) Rules(c *session.CallFact, command, cwd, own string) RuleSet {
 	f, dir := &v.found, cmp.Or(c.Dir, cwd)
 	f.set = 0

@@ -37,7 +37,7 @@ type Term struct {
 	Weight float64
 }
 
-// A termUse is one way in which a term matches a word.
+// A termUse is one way that a term matches a word.
 type termUse struct {
 	word   int
 	part   int // -1 for the whole word

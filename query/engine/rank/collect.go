@@ -481,7 +481,7 @@ func (l *candidates) add(c Candidate) {
 	(*l)[last] = append((*l)[last], c)
 }
 
-// all returns the candidates in the order in which they were added.
+// all returns the candidates in the order of their addition.
 func (l candidates) all() iter.Seq[*Candidate] {
 	return func(yield func(*Candidate) bool) {
 		for n := range l {

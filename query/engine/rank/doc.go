@@ -1,4 +1,4 @@
-// Package rank says which documents are hits, and in which order. It finds the documents
+// Package rank decides which documents are hits, and their order. It finds the documents
 // that match a plan.
 //
 // Run is the central function. It works in phases, each with its own inputs:

@@ -21,7 +21,7 @@ const (
 	classMinor                             // all weighty words
 )
 
-// Level says how good a hit is; 0 is no hit.
+// Level says how good a hit is; 0 is not a hit.
 type Level uint8
 
 // The levels of hits, the best one last.

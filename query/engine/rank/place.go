@@ -7,7 +7,7 @@ import (
 	"pigrep/query/engine/words"
 )
 
-// A Place says where a hit stands among those of several searches for one query.
+// A Place says where a hit stands among the hits of several searches for one query.
 type Place struct {
 	Class uint16     `json:"class,omitempty"` // it is compared first
 	Level Level      `json:"level"`

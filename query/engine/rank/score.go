@@ -253,7 +253,7 @@ type pending struct {
 	other        bool
 }
 
-// hold notes a document in which a word has to be verified.
+// hold notes a document whose text has to verify a word.
 func (s *scores) hold(p *words.ResolvedWord, x pending) {
 	s.seg.pending[p.Index] = append(s.seg.pending[p.Index], x)
 }

@@ -123,7 +123,7 @@ func (s *search) judge(c *Candidate) {
 	c.class = c.class&(classLacking-1) | v.class
 }
 
-// readingOrder returns the order in which candidates are read: by score, or by the times of
+// readingOrder returns the order of reading candidates: by score, or by the times of
 // their sessions if the words to verify decide what a list in that order has. It does not
 // order candidates of equal score, or of one session.
 func (s *search) readingOrder(list []*Candidate) func(a, b *Candidate) int {
@@ -254,7 +254,7 @@ func (s *search) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 }
 
 // readRound reads candidates, except entries of more than most bytes. The JSON of most
-// shows that they are no hits; the others are parsed, and their identities looked up.
+// shows that they are not hits; the others are parsed, and their identities looked up.
 func (s *search) readRound(round []*Candidate, most int) ([]reading, error) {
 	entries, readings := s.entriesOf(round), make([]reading, len(round))
 	facts := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts })

@@ -122,7 +122,7 @@ const (
 	WayMissing Way = 7    // none
 )
 
-// WayOf returns the way in which a term of this tier has the word.
+// WayOf returns how a term of this tier has the word.
 func (w *ResolvedWord) WayOf(tier uint8) Way {
 	switch {
 	case tier == TierName:

@@ -69,7 +69,7 @@ type compound struct {
 	allCount, wholeCount atomic.Int64   // documents, summed over segments by Resolve
 }
 
-// Strict reports whether some of the parts are no match: for a phrase, a negated word,
+// Strict reports whether some of the parts are not a match: for a phrase, a negated word,
 // and a word that was split.
 func (p *ResolvedWord) Strict() bool {
 	return p.Match == syntax.Phrase || p.Find != nil || !p.Scored || p.Split
