@@ -32,7 +32,14 @@ import (
 // Hosts are several machines that are asked at once. It is safe for concurrent use.
 type Hosts struct {
 	Clients []*Client
+	Others  []Asked        // that are asked beside hosts, such as archives
 	Here    remote.Answers // this machine; nil if it is not asked
+}
+
+// Asked is one of those who are asked, and what it is called.
+type Asked struct {
+	Name string
+	remote.Answers
 }
 
 // Asking is a question to all hosts. It is answered as long as one of them does.
@@ -132,20 +139,14 @@ func Lack(answer any, state func(*search.IndexState), said ...string) {
 	}
 }
 
-// asked is one of those who are asked, and what it is called.
-type asked struct {
-	name string
-	remote.Answers
-}
-
-func (h *Hosts) all() (all []asked) {
+func (h *Hosts) all() (all []Asked) {
 	if h.Here != nil {
-		all = append(all, asked{filter.ThisHost, h.Here})
+		all = append(all, Asked{filter.ThisHost, h.Here})
 	}
 	for _, c := range h.Clients {
-		all = append(all, asked{c.Host.Name, c})
+		all = append(all, Asked{c.Host.Name, c})
 	}
-	return all
+	return append(all, h.Others...)
 }
 
 // A joint question is one that several hosts answer, each on its own.
@@ -211,7 +212,7 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 // quote quotes the warnings of a joint answer as words of the hosts whose answers have them. A warning
 // that this machine has too is its own. The warnings of a list of calls, which come with its end, are
 // quoted by the client of the host.
-func quote[Res any](all []asked, answers []*Res, answer *Res) {
+func quote[Res any](all []Asked, answers []*Res, answer *Res) {
 	joint := warningsOf(answer)
 	if _, calls := any(answer).(*audit.CallList); calls || joint == nil {
 		return
@@ -222,7 +223,7 @@ func quote[Res any](all []asked, answers []*Res, answer *Res) {
 		own := false
 		for k, from := range answers {
 			if from != nil && slices.Contains(*warningsOf(from), warning) {
-				by = append(by, all[k].name)
+				by = append(by, all[k].Name)
 				_, host := all[k].Answers.(*Client)
 				own = own || !host
 			}
@@ -249,7 +250,7 @@ func warningsOf(answer any) *[]string {
 }
 
 // each asks each host, and returns the answers; nil for a host that does not answer or has no request.
-func each[Req, Res any](ctx context.Context, h *Asking, all []asked, requests []*Req, q joint[Req, Res]) ([]*Res, error) {
+func each[Req, Res any](ctx context.Context, h *Asking, all []Asked, requests []*Req, q joint[Req, Res]) ([]*Res, error) {
 	answers := make([]*Res, len(all))
 	show := newEarly(ctx, all, requests, q)
 	defer show.end()
@@ -273,7 +274,7 @@ func each[Req, Res any](ctx context.Context, h *Asking, all []asked, requests []
 
 // early shows the answers that have come if some hosts take long.
 type early[Req, Res any] struct {
-	all      []asked
+	all      []Asked
 	req      *Req
 	q        joint[Req, Res]
 	display  func(answer any)
@@ -289,7 +290,7 @@ type early[Req, Res any] struct {
 // help a reader.
 const soon = 150 * time.Millisecond
 
-func newEarly[Req, Res any](ctx context.Context, all []asked, requests []*Req, q joint[Req, Res]) *early[Req, Res] {
+func newEarly[Req, Res any](ctx context.Context, all []Asked, requests []*Req, q joint[Req, Res]) *early[Req, Res] {
 	e := &early[Req, Res]{all: all, req: requests[0], q: q, display: remote.Early(ctx), answers: make([]*Res, len(all))}
 	if e.display != nil && q.early && len(all) > 1 {
 		e.patience = time.AfterFunc(soon, func() {
@@ -320,7 +321,7 @@ func (e *early[Req, Res]) show() {
 			copied := *answer // merging changes it
 			list = append(list, &copied)
 		} else {
-			waiting = append(waiting, e.all[i].name)
+			waiting = append(waiting, e.all[i].Name)
 		}
 	}
 	if e.over || !e.late || len(list) == 0 || len(waiting) == 0 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +11,9 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
-	"pigrep/query/engine/rank"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
-	"pigrep/remote/ssh"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
@@ -44,19 +41,17 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	return b
 }
 
-// asksHosts reports whether other machines answer a question, which send sessions only if these are named.
-func (b *backend) asksHosts(of remote.Question) bool { return b.Hosts != nil && len(of.Names) == 0 }
-
-// open returns the newest generation, or what archives have for a question, or other machines, whose
-// answers say which of them are missing. The caller closes it.
-func (b *backend) open(ctx context.Context, of remote.Question) (*snapshot.Snapshot, error) {
+// open returns the newest generation. If others are asked, it returns these, whose answers say which of them
+// are missing, or an index of the named sessions, which they send. The caller closes it.
+func (b *backend) open(ctx context.Context, named []string) (*snapshot.Snapshot, error) {
 	switch {
-	case b.asksHosts(of):
+	case b.Hosts == nil:
+	case len(named) > 0:
+		return snapshot.Open(ctx, b.Location, remote.Question{Names: named})
+	default:
 		x := snapshot.OfHosts(b.Location)
 		x.Asking.Tell = true
 		return x, nil
-	case b.Elsewhere != nil:
-		return snapshot.Open(ctx, b.Location, of)
 	}
 	x, err := b.index.Newest()
 	if err != nil {
@@ -67,25 +62,25 @@ func (b *backend) open(ctx context.Context, of remote.Question) (*snapshot.Snaps
 
 // current is open, for a search. If this process does not follow the session files, because
 // another one does or is writing, it first compares them with the index.
-func (b *backend) current(ctx context.Context, of remote.Question) (*snapshot.Snapshot, error) {
+func (b *backend) current(ctx context.Context, named []string) (*snapshot.Snapshot, error) {
 	if b.behind.Load() {
 		if x, err := b.index.Snapshot(ctx); err == nil {
 			return x, nil
 		}
 	}
-	return b.open(ctx, of)
+	return b.open(ctx, named)
 }
 
 // ask asks a question. If the index turns out to be damaged, it is rebuilt, and the question
 // asked again.
-func (b *backend) ask(ctx context.Context, of remote.Question, question func(*snapshot.Snapshot) error) error {
+func (b *backend) ask(ctx context.Context, named []string, question func(*snapshot.Snapshot) error) error {
 	for again := b.NoUpdate || b.Elsewhere != nil; ; again = true {
-		x, err := b.current(ctx, of)
+		x, err := b.current(ctx, named)
 		if err == nil {
 			if err = question(x); errors.Is(err, index.ErrDamaged) {
 				x.Damaged()
 			}
-			if b.asksHosts(of) {
+			if b.Hosts != nil && len(named) == 0 {
 				err = asking.Problem(ctx, err)
 			}
 			x.Close()
@@ -104,19 +99,14 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 // asks returns what answers requests of a kind, with paths as the user writes them.
 func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Context, Req) (*Res, error) {
 	return func(ctx context.Context, req Req) (res *Res, err error) {
-		of := remote.Question{Brief: true}
 		switch req := any(&req).(type) {
 		case *search.Request:
 			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-			of = questionOf(req)
 		case *sessions.Request:
 			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-			of = questionAbout(req)
 		}
-		err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
-			if res, err = kind.Ask(ctx, x, req); err == nil && len(x.Lacks) > 0 {
-				ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
-			}
+		err = b.ask(ctx, nil, func(x *snapshot.Snapshot) (err error) {
+			res, err = kind.Ask(ctx, x, req)
 			return err
 		})
 		return res, err
@@ -133,7 +123,7 @@ func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
 
 // openSession is like open with the session at a path. The caller calls done.
 func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	if x, err = b.open(ctx, remote.Question{Names: []string{path}}); err != nil {
+	if x, err = b.open(ctx, []string{path}); err != nil {
 		return nil, nil, nil, err
 	}
 	if t, err = conversation.Open(x, path, ""); err != nil {
@@ -141,27 +131,6 @@ func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Sna
 		return nil, nil, nil, err
 	}
 	return x, t, func() { t.Close(); x.Close() }, nil
-}
-
-// questionOf returns what a search needs of archives.
-func questionOf(req *search.Request) remote.Question {
-	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
-	if req.Limit != search.All && req.Sort != rank.Oldest { // an archive does not say which are the oldest
-		q.Wanted = req.Options().Limit
-	}
-	return q
-}
-
-// questionAbout returns what a list of sessions needs of archives.
-func questionAbout(req *sessions.Request) remote.Question {
-	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
-	switch {
-	case req.Text == "":
-		q.Brief = onlySummaries(req)
-	case req.Limit != search.All && req.Sort != rank.Oldest:
-		q.Wanted = cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
-	}
-	return q
 }
 
 const (
@@ -227,7 +196,7 @@ const lookAgain = time.Minute
 // changes no answer that is shown.
 func (b *backend) followArchives(ctx context.Context, report func(tui.State)) {
 	state := tui.State{Generation: 1, Ready: true}
-	if b.Hosts == nil {
+	if len(b.Hosts.Clients) == 0 {
 		state.Archive = b.Elsewhere.Names()
 	}
 	report(state)

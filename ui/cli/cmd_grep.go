@@ -196,10 +196,9 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		return err
 	}
 	if o.Vimgrep && where.Hosts != nil {
-		return problem.Usagef("", "--vimgrep and --on cannot be combined")
+		return problem.Usagef("", "--vimgrep needs the files of this machine: leave out --on and --from")
 	}
-	of := remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
-	x, err := snapshot.OpenFiles(ctx, where, of, o.NoIndex)
+	x, err := snapshot.OpenFiles(ctx, where, o.NoIndex)
 	if err != nil {
 		return err
 	}
@@ -303,10 +302,6 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	err := asking.Finish(x, found, 0, func() {
 		if x.Hosts != nil {
 			x.App.Explain("", "no line matches in %s", whereSearched(req.Spec, x.State.Files))
-			return
-		}
-		if x.Elsewhere != nil {
-			x.App.Explain("", "no line matches in %s", x.Elsewhere.Names())
 			return
 		}
 		if len(x.Found.Files) == 0 {

@@ -139,7 +139,7 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
 		Reveal:   o.reveal,
 		From: func(zone *time.Location, name string) ssh.Answerer {
-			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: live.Snapshot}}
+			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: snapshot.Always(live.Snapshot)}}
 		},
 		Problem: func(ctx context.Context, err error) *remote.Error {
 			if err = grepProblem(ctx, err); err != nil {
@@ -170,7 +170,7 @@ func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {
 }
 
 func (h *host) status(ctx context.Context) (*remote.Status, error) {
-	x, err := h.Open(ctx)
+	x, err := h.Open(ctx, remote.Question{})
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ const pieceSize = 256 << 10
 
 // Session sends session files, masked line by line.
 func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*ssh.Piece) error) (*remote.Coverage, error) {
-	x, err := h.Open(ctx)
+	x, err := h.Open(ctx, remote.Question{})
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 
 // resume plans the command that resumes a session here.
 func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
-	x, err := h.Open(ctx)
+	x, err := h.Open(ctx, remote.Question{})
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	c := mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
 		Reveal: reveal, Current: asking.RunningIn(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
-		Open: func(ctx context.Context, _ remote.Question) (*mcp.Index, error) {
+		Open: func(ctx context.Context, _ []string) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
 				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + snapshot.BuildingText(*at), Hint: "try again in a moment"}
@@ -118,35 +118,30 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 // which its pages do not notice unless something was added between.
 func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	what, hint := "archives, which have no index here", "`pigrep remote status NAME` says how an archive is"
+	if len(p.Hosts.Clients) > 0 {
+		what, hint = "other machines", "`pigrep hosts` says what they have"
+	}
+	x.AnswerHere(p)
 	c.At = func(uint64) *mcp.Index { return nil }
 	open := c.Open
-	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
-		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
-		s, err := snapshot.Open(ctx, p, of)
-		if err != nil {
-			return nil, agentError(ctx, err)
-		}
-		return unnumbered(forAgents(s)), nil
-	}
-	if p.Hosts != nil {
-		what, hint = "other machines", "`pigrep hosts` says what they have"
-		x.AnswerHere(p)
-		session := c.Open
-		c.Open = func(ctx context.Context, of remote.Question) (at *mcp.Index, err error) {
-			if len(of.Names) > 0 { // sessions come as a whole
-				return session(ctx, of)
+	c.Open = func(ctx context.Context, named []string) (at *mcp.Index, err error) {
+		if len(named) > 0 { // sessions come as a whole
+			s, err := snapshot.Open(ctx, p, remote.Question{Names: named})
+			if err != nil {
+				return nil, agentError(ctx, err)
 			}
-			s := snapshot.OfHosts(p)
-			s.Asking.Tell = true
-			if at = forAgents(s); p.Hosts.Here != nil {
-				if at, err = open(ctx, of); err != nil {
-					return nil, err
-				}
-			}
-			at.Answers, at.Others, at.Several = s, true, true
-			at.Named = func(_, path string) string { return cmp.Or(p.Hosts.NameOf(path), path) }
-			return unnumbered(at), nil
+			return unnumbered(forAgents(s)), nil
 		}
+		s := snapshot.OfHosts(p)
+		s.Asking.Tell = true
+		if at = forAgents(s); p.Hosts.Here != nil {
+			if at, err = open(ctx, nil); err != nil {
+				return nil, err
+			}
+		}
+		at.Answers, at.Others, at.Several = s, true, true
+		at.Named = func(_, path string) string { return cmp.Or(p.Hosts.NameOf(path), path) }
+		return unnumbered(at), nil
 	}
 	c.Status = func() (*printer.Status, error) {
 		return nil, &mcp.Error{Code: problem.CodeUsage, Message: "this server asks " + what, Hint: hint}

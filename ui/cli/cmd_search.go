@@ -91,7 +91,6 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string)
 	req.Before, req.After = o.Around.Numbers()
 	req.Later = o.Flat && req.Limit == search.All && req.Before+req.After == 0 && !o.Explain
 	req.Resume = q.ResumeCommand
-	q.Question = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
 	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, x *snapshot.Snapshot) (*search.Response, error) {
 		return asking.WithoutOwn(ctx, x, &o.Shared, remote.Search, &req, &req.Spec, true)

@@ -51,7 +51,6 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		return err
 	}
 	out, req := q.Out, o.request(q)
-	q.Question = questionAbout(&req)
 	var list *sessions.Response
 	write := func(x *snapshot.Snapshot) error {
 		if o.Null {
@@ -104,13 +103,6 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	}
 	asking.Suggest(&o.Shared, a, asking.Suggestion{Partial: len(list.Sessions) > 0, DidYouMean: list.DidYouMean, Words: list.Words, Removed: list.Removed})
 	return asking.Outcome(len(list.Sessions) > 0, list.Index.Complete)
-}
-
-// onlySummaries reports whether summaries are enough to list sessions: nothing tests their
-// parts, and a session with an entry between two times begins or ends between them.
-func onlySummaries(req *sessions.Request) bool {
-	s := req.Spec
-	return len(s.Kinds)+len(s.Roles)+len(s.Tools) == 0 && s.Scope == "" && s.Branch == "" && !s.Error && !s.NoSearches && (s.Since.IsZero() || s.Until.IsZero())
 }
 
 func (o *sessionsOptions) request(q *asking.Command) sessions.Request {

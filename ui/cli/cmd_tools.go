@@ -152,7 +152,6 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	}
 	run := &auditRun{Command: q}
 	run.req, err = o.auditRequest(a, q.Request)
-	q.Question.Whole, q.Question.Facts = true, run.req.Text == "" // texts of calls are in their sessions
 	return run, err
 }
 

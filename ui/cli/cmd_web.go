@@ -176,7 +176,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 			return ok && system.OfAnotherUser(from.Port)
 		},
 	}
-	if b.Hosts != nil {
+	if b.Hosts != nil && len(b.Hosts.Clients) > 0 {
 		options.Hosts = func(ctx context.Context) *printer.Hosts { return hostRows(ctx, a, b.Hosts.Clients, true) }
 	}
 	return options
@@ -230,7 +230,7 @@ func (b *webBackend) find(ctx context.Context, name string) (x *snapshot.Snapsho
 }
 
 func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
-	of := remote.Question{Brief: true}
+	var named []string
 	if b.Hosts != nil { // which do not say what else they have
 		path := ""
 		b.Hosts.Each(func(p, _ string) bool {
@@ -242,9 +242,9 @@ func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
 		if path != "" {
 			return path, nil
 		}
-		of.Names = []string{name[:max(0, strings.LastIndexByte(name, '.'))]}
+		named = []string{name[:max(0, strings.LastIndexByte(name, '.'))]}
 	}
-	x, err := b.open(ctx, of)
+	x, err := b.open(ctx, named)
 	if err != nil {
 		return "", err
 	}
@@ -316,11 +316,7 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 
 func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
 	req.Env.Expand = b.App.Absolute
-	of := questionOf(&req)
-	if b.Hosts != nil {
-		of = remote.Question{Names: req.Sessions}
-	}
-	err = b.ask(ctx, of, func(x *snapshot.Snapshot) error {
+	err = b.ask(ctx, req.Sessions, func(x *snapshot.Snapshot) error {
 		list = nil
 		in, err := req.Resolve(ctx, x.Reader, b.Agents, x.Source())
 		if err != nil {
@@ -355,7 +351,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
+	return pageError(b.ask(ctx, nil, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

@@ -8,7 +8,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/remote"
 	"pigrep/ui/mcp"
 )
 
@@ -40,7 +39,7 @@ func TestDeadlineForAgents(t *testing.T) {
 func TestOpeningWithinTheDeadline(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, samples, func(c *mcp.Config) {
-		c.Within, c.Open = 20*time.Millisecond, func(ctx context.Context, _ remote.Question) (*mcp.Index, error) {
+		c.Within, c.Open = 20*time.Millisecond, func(ctx context.Context, _ []string) (*mcp.Index, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}

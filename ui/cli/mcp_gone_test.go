@@ -18,7 +18,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query/engine/entry"
-	"pigrep/remote"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -61,8 +60,8 @@ func TestCancelledCallsStop(t *testing.T) {
 		asked, ended := make(chan context.Context, 1), make(chan struct{})
 		g := newAgent(t, dir, func(c *mcp.Config) {
 			open := c.Open
-			c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
-				x, err := open(ctx, of)
+			c.Open = func(ctx context.Context, named []string) (*mcp.Index, error) {
+				x, err := open(ctx, named)
 				if err != nil {
 					return nil, err
 				}

@@ -12,7 +12,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/query/engine/entry"
-	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/tui"
 )
@@ -80,7 +79,7 @@ func TestPreviewCounts(t *testing.T) {
 
 func summariesOf(t *testing.T, b *tuiBackend) (paths []string) {
 	t.Helper()
-	x, err := b.open(t.Context(), remote.Question{})
+	x, err := b.open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,6 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/remote"
 	"pigrep/ui/printer"
 )
 
@@ -97,9 +96,6 @@ type listing struct {
 	filters Filters
 	limit   int // rows on a page
 	paging  *Paging
-
-	// needs completes what archives are asked beside the text and the filters.
-	needs func(*remote.Question, *cursor)
 }
 
 // question is a call of a tool that lists, with the index open.
@@ -117,12 +113,7 @@ type question struct {
 // the question.
 func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*question, error) {
 	paging := l.paging.take()
-	x, at, err := s.indexed(ctx, tool, in, paging, func(at *cursor) (of remote.Question, err error) {
-		req, _, err := s.filtered(l.filters, l.text, &Index{Reader: index.Empty()}, at)
-		of = remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env}
-		l.needs(&of, at)
-		return of, err
-	})
+	x, at, err := s.indexed(ctx, tool, in, paging)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +212,8 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 }
 
 // indexed opens the index for a request: the snapshot that its cursor names, if it has a cursor.
-// question is what archives are asked.
-func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, question func(*cursor) (remote.Question, error)) (*Index, *cursor, error) {
+// Others that are asked send the sessions with one of the names, if there are any.
+func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, named ...string) (*Index, *cursor, error) {
 	// Whole minutes, so that relative times mean the same in calls shortly after.
 	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
 	if p.Cursor != "" {
@@ -236,11 +227,7 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, 
 		}
 		at = began
 	}
-	of, err := question(at)
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := s.Open(ctx, of)
+	x, err := s.Open(ctx, named)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,7 +23,6 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/transcript"
 )
@@ -217,10 +216,8 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if in.All && in.Last > 0 {
 		return nil, &Error{codeInput, "all and last exclude each other", ""}
 	}
-	x, at, err := s.indexed(ctx, "read_session", in, paging, func(*cursor) (remote.Question, error) {
-		name, _ := sessions.SplitTarget(in.Session)
-		return remote.Question{Names: []string{in.Session, name}}, nil
-	})
+	name, _ := sessions.SplitTarget(in.Session)
+	x, at, err := s.indexed(ctx, "read_session", in, paging, in.Session, name)
 	if err != nil {
 		return nil, err
 	}

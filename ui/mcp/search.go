@@ -92,50 +92,34 @@ func (s *server) addTools() {
 		if in.Flat {
 			limit = cmp.Or(in.Limit, defaultFlat)
 		}
-		return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
-			if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
-				of.Wanted = max(at.Window, limit) + spare
-			}
-		}}
+		return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging}
 	}, s.search)
 	addList[grepAnswer](s, "grep", func(in *GrepInput) listing {
-		return listing{filters: in.Filters, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
-			req := in.request()
-			of.Required = req.Required()
-		}}
+		return listing{filters: in.Filters, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging}
 	}, s.grep)
 	addList[fixAnswer](s, "find_fix", func(in *FixInput) listing {
-		return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fixSessions), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
-			of.Text, of.Whole = "", true
-		}}
+		return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fixSessions), paging: &in.Paging}
 	}, s.fix)
 	addList[sessionsAnswer](s, "list_sessions", func(in *SessionsInput) listing {
-		return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, listedSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
-			if of.Brief = of.Text == ""; !of.Brief {
-				of.Wanted = at.At + cmp.Or(in.Limit, listedSessions) + 1
-			}
-		}}
+		return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, listedSessions), paging: &in.Paging}
 	}, s.sessions)
 	add(s, "read_session", open(schemaOf[readAnswer]()), s.read)
 	addList[callsAnswer](s, "tool_calls", func(in *CallsInput) listing {
 		filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
 		filters.Given["tool"] = in.Tool
-		return listing{text: in.Query, filters: filters, limit: cmp.Or(in.Limit, defaultCalls), paging: &in.Paging, needs: ofFacts}
+		return listing{text: in.Query, filters: filters, limit: cmp.Or(in.Limit, defaultCalls), paging: &in.Paging}
 	}, s.calls)
 	addList[usageAnswer](s, "usage", func(in *UsageInput) listing {
-		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: ofFacts}
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging}
 	}, s.usage)
 	addList[recapAnswer](s, "recap", func(in *RecapInput) listing {
-		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, needs: ofFacts}
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging}
 	}, s.recap)
 	addList[blameAnswer](s, "blame", func(in *BlameInput) listing {
-		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, needs: ofFacts}
+		return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging}
 	}, s.blame)
 	add(s, "status", open(schemaOf[statusAnswer]()), s.status)
 }
-
-// ofFacts are the needs of a question about calls and tokens. Texts of calls are in their sessions.
-func ofFacts(of *remote.Question, _ *cursor) { of.Text, of.Facts, of.Whole = "", of.Text == "", true }
 
 func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {
 	order, _ := rank.ParseSort(in.Sort) // it is one of the names: see enums

@@ -49,9 +49,9 @@ type Config struct {
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	// Open updates and opens the index, or what archives have for a question. At opens a snapshot
-	// of it again; nil if that is gone. The caller closes both.
-	Open func(ctx context.Context, of remote.Question) (*Index, error)
+	// Open updates and opens the index, or if others are asked an index of the sessions that are named. At
+	// opens a snapshot of it again; nil if that is gone. The caller closes both.
+	Open func(ctx context.Context, named []string) (*Index, error)
 	At   func(snapshot uint64) *Index
 	// Name identifies the index, since a cursor is only valid for one.
 	Name     string

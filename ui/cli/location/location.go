@@ -45,15 +45,13 @@ type Location struct {
 	Archive  *keep.Archive // of kept sessions; nil if there is no place for one
 	Rules    keep.Rules    // whose sessions are kept
 
-	// Elsewhere is what else is asked when the index is opened; nil for nothing.
+	// Hosts are the other machines that are asked, without any if archives are; nil if only this machine
+	// is. Elsewhere has the hosts or archives as sources of sessions.
+	Hosts     *ssh.Hosts
 	Elsewhere *Elsewhere
-
-	// Hosts are the other machines that are asked instead; nil for none. Elsewhere has them as
-	// sources of whole sessions.
-	Hosts *ssh.Hosts
 }
 
-// Elsewhere is the archives that a run asks.
+// Elsewhere is the archives, or hosts, that a run asks.
 type Elsewhere struct {
 	Sources []remote.Source
 	Here    bool   // the sessions of this machine too
@@ -108,7 +106,7 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 	if len(o.From) == 0 {
 		return nil
 	}
-	p.Elsewhere = &Elsewhere{}
+	p.Hosts, p.Elsewhere = &ssh.Hosts{}, &Elsewhere{}
 	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait)
 	p.nameHost()
 	return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -12,11 +11,9 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/internal/human"
 	"pigrep/query/audit"
 	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
-	"pigrep/query/engine/words"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/recap"
@@ -26,7 +23,6 @@ import (
 	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
-	"pigrep/ui/cli/remotes"
 	"pigrep/ui/printer"
 )
 
@@ -73,20 +69,20 @@ func Titles(r *index.Reader, redact bool) func(string) string {
 // machines too. It opens the index for each question, and an answer says what it lacks.
 type Opening struct {
 	*location.Location
-	Open   func(context.Context) (*Snapshot, error)
-	Zone   *time.Location // in which days begin; nil: as the question says
-	Host   string         // what who asks calls this machine; "": filter.ThisHost
-	Reveal bool           // secrets are not masked
-	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
+	Open   func(context.Context, remote.Question) (*Snapshot, error) // so that it has what the question needs
+	Zone   *time.Location                                            // in which days begin; nil: as the question says
+	Host   string                                                    // what who asks calls this machine; "": filter.ThisHost
+	Reveal bool                                                      // secrets are not masked
+	Spec   filter.Spec                                               // of this machine: what is excluded and whose sessions count in every answer
 }
 
 var _ remote.Answers = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
 // question asked again.
-func (o *Opening) open(ctx context.Context, question func(*Snapshot) (any, error)) (any, error) {
+func (o *Opening) open(ctx context.Context, of remote.Question, question func(*Snapshot) (any, error)) (any, error) {
 	for again := false; ; again = true {
-		x, err := o.Open(ctx)
+		x, err := o.Open(ctx, of)
 		if err != nil {
 			return nil, err
 		}
@@ -118,12 +114,15 @@ func (o *Opening) open(ctx context.Context, question func(*Snapshot) (any, error
 }
 
 func complete(answer any, x *Snapshot) {
-	said := Unusable(x.Errors)
+	said := append(Unusable(x.Errors), x.Lacks...)
 	if lag := x.Lag(); lag != "" {
 		said = append(said, lag)
 	}
 	ssh.Lack(answer, func(s *search.IndexState) {
 		s.PendingFiles, s.PendingBytes, s.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+		if x.Elsewhere != nil {
+			s.Files = x.State.Files // not only those that were sent
+		}
 	}, said...)
 }
 
@@ -180,12 +179,12 @@ func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, er
 	case *recap.Request:
 		o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
 	}
-	return o.open(ctx, func(x *Snapshot) (any, error) {
+	return o.open(ctx, questionOf(request), func(x *Snapshot) (any, error) {
 		answer, err := x.Answer(ctx, kind, request)
 		if err != nil {
 			return answer, err
 		}
-		if values, ok := answer.(*[]sessions.Facet); ok {
+		if values, ok := answer.(*[]sessions.Facet); ok && x.Elsewhere == nil {
 			*values = append(*values, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
 		}
 		return answer, nil
@@ -201,7 +200,8 @@ func (o *Opening) audit(req *audit.Request) {
 
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
-	res, err := o.open(ctx, func(x *Snapshot) (any, error) {
+	of := remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
+	res, err := o.open(ctx, of, func(x *Snapshot) (any, error) {
 		title, naming := Titles(x.Reader, req.Redact), naming(x)
 		return x.Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
@@ -227,11 +227,20 @@ func askHosts(p *location.Location) *ssh.Asking {
 	if p.Hosts == nil {
 		return nil
 	}
-	if p.Elsewhere.Here && p.Hosts.Here == nil {
+	hosts := *p.Hosts
+	if p.Elsewhere.Here && hosts.Here == nil {
 		here := alone(p)
-		p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, remote.Question{}, false) }}
+		hosts.Here = &Opening{Location: here, Reveal: true, Open: Always(func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) })}
 	}
-	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
+	if len(hosts.Clients) == 0 {
+		hosts.Others = archives(p)
+	}
+	return &ssh.Asking{Hosts: &hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
+}
+
+// Always returns how an index is opened that has all that any question needs.
+func Always(open func(context.Context) (*Snapshot, error)) func(context.Context, remote.Question) (*Snapshot, error) {
+	return func(ctx context.Context, _ remote.Question) (*Snapshot, error) { return open(ctx) }
 }
 
 // alone is this machine alone.
@@ -244,7 +253,7 @@ func alone(p *location.Location) *location.Location {
 // AnswerHere makes an index that stays open answer for this machine, if that is asked among others.
 func (x *Live) AnswerHere(p *location.Location) {
 	if p.Hosts != nil && p.Elsewhere.Here {
-		p.Hosts.Here = &Opening{Location: alone(p), Reveal: true, Open: x.Snapshot}
+		p.Hosts.Here = &Opening{Location: alone(p), Reveal: true, Open: Always(x.Snapshot)}
 	}
 }
 
@@ -271,82 +280,4 @@ func (x *Snapshot) Asked(err error) error {
 		x.App.Advise(e.Hint, "%s from %s in this answer: %s", what, e.Host, e.Reason)
 	}
 	return err
-}
-
-// openElsewhere opens an index in memory of what archives have for the question, with the
-// sessions of this machine if they are asked for too.
-func openElsewhere(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
-	saveMemory()
-	base := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
-	base.State.Complete = true
-	if p.Elsewhere.Here {
-		here := *p
-		here.Elsewhere = nil
-		var err error
-		if base, err = Open(ctx, &here, of); err != nil {
-			return nil, err
-		}
-	}
-	defer base.Close()
-	start := p.App.Now()
-	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Disk(), p.Elsewhere.Host, p.Elsewhere.Sources, of)
-	if err != nil {
-		return nil, remotes.Problem(err)
-	}
-	p.App.Logger().Debug("asked archives", "took", p.App.Now().Sub(start).String(), "sessions", got.Known)
-	x := *base
-	x.Location, x.Reader, x.Asking = p, got.Reader, askHosts(p)
-	x.State.Files = base.Reader.Table().Len() + got.Known
-	if got.Statistics, err = wholeOf(ctx, p, of, base.Reader, got); err != nil {
-		return nil, errors.Join(remotes.Problem(err), x.Close())
-	}
-	x.Sent = got
-	for _, m := range got.Missing {
-		text, hint := lack(&m)
-		x.State.Complete, x.Lacks = false, append(x.Lacks, text)
-		p.App.Advise(hint, "%s", text)
-	}
-	return &x, nil
-}
-
-// lack says what an answer lacks, and what to do about it.
-func lack(m *remote.Missing) (text, hint string) {
-	some := human.Plural(m.Sessions, "session file of "+m.Source+" is", "session files of "+m.Source+" are")
-	switch {
-	case m.Err == nil:
-		return some + " not in this answer: there is no room for more", "narrow it: --since, --project, --session, or more words"
-	case errors.Is(m.Err, remote.ErrDamaged):
-		return some + " not in this answer, or in part: something else than pigrep has written there", "`pigrep remote status " + m.Source + "` names what it can"
-	}
-	if h, ok := errors.AsType[*ssh.HostError](m.Err); ok {
-		hint = h.Hint
-	}
-	return fmt.Sprintf("nothing from %s in this answer: %v", m.Source, m.Err), hint
-}
-
-// wholeOf returns the statistics of all that may be asked; nil for a question without words.
-func wholeOf(ctx context.Context, p *location.Location, q remote.Question, here *index.Reader, got *remote.Gathered) (*words.Statistics, error) {
-	req := search.Request{Text: q.Text, Spec: q.Spec, Env: q.Env}
-	sent, err := search.Statistics(ctx, got.Reader, req)
-	if err != nil || q.Text == "" { // whoever asks is told what is wrong with the query
-		return nil, nil
-	}
-	whole, err := got.Count(ctx, sent)
-	if err == nil && p.Elsewhere.Here {
-		var own *words.Statistics
-		if own, err = search.Statistics(ctx, here, req); err == nil {
-			whole.Add(own)
-		}
-	}
-	return whole, err
-}
-
-// everything is the files of an index that has all of each.
-func (x *Snapshot) everything() []grep.File {
-	list := x.Reader.Summaries()
-	files := make([]grep.File, len(list))
-	for i := range list {
-		files[i] = grep.File{Path: list[i].Path, Time: list[i].Modified(), Known: &list[i], Indexed: grep.Whole}
-	}
-	return files
 }

@@ -80,9 +80,6 @@ func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
 	} else {
 		answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
 	}
-	if x.Elsewhere != nil && x.Hosts == nil {
-		answer.Files = x.State.Files // not only those that were sent
-	}
 	if !x.App.JSON {
 		x.App.WarnAll(warnings)
 	}
@@ -196,12 +193,9 @@ func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing i
 // OpenFiles finds the session files and opens the index, updated if possible. Without a
 // usable index, or with noIndex, the snapshot has no reader: the files are searched. Errors
 // of files are left to reading them. Other machines search their own.
-func OpenFiles(ctx context.Context, p *location.Location, of remote.Question, noIndex bool) (*Snapshot, error) {
+func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapshot, error) {
 	if p.Hosts != nil {
 		return OfHosts(p), nil
-	}
-	if p.Elsewhere != nil {
-		return openElsewhere(ctx, p, of)
 	}
 	x := &Snapshot{Location: p}
 	var err error

@@ -1,4 +1,4 @@
-package cli
+package snapshot
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestQuestionsWantEnough(t *testing.T) {
 		if q := questionOf(&search.Request{Text: "word", Limit: test.limit, Sort: test.sort}); q.Wanted != test.wanted || q.Newest != test.newest {
 			t.Errorf("search: %+v asks for %d, %v", test, q.Wanted, q.Newest)
 		}
-		if q := questionAbout(&sessions.Request{Text: "word", Limit: test.limit, Sort: test.sort}); q.Wanted != test.wanted || q.Newest != test.newest {
+		if q := questionOf(&sessions.Request{Text: "word", Limit: test.limit, Sort: test.sort}); q.Wanted != test.wanted || q.Newest != test.newest {
 			t.Errorf("sessions: %+v asks for %d, %v", test, q.Wanted, q.Newest)
 		}
 	}
