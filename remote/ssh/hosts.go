@@ -34,6 +34,7 @@ type Hosts struct {
 	Clients []*Client
 	Others  []Asked        // that are asked beside hosts, such as archives
 	Here    remote.Answers // this machine; nil if it is not asked
+	Ready   sync.Once      // Here and Others are set
 }
 
 // Asked is one of those who are asked, and what it is called.
@@ -78,6 +79,13 @@ func (h *Hosts) NameOf(path string) string {
 	for _, c := range h.Clients {
 		if name, ok := c.names.Load(path); ok {
 			return name.(string)
+		}
+	}
+	for _, from := range h.all() {
+		if of, ok := from.Answers.(interface{ NameOf(path string) string }); ok {
+			if name := of.NameOf(path); name != "" {
+				return name
+			}
 		}
 	}
 	return ""
@@ -450,9 +458,6 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 		greppers = []merge.Grepper{inTurns(greppers)}
 	}
 	sum, err := merge.Grep(ctx, &req, greppers, visit)
-	if err != nil {
-		return nil, err
-	}
 	res := &remote.Grepped{Summary: *sum}
 	res.Index.Complete = true
 	for _, x := range answered {
@@ -460,10 +465,11 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 			res.Index.Files, res.Index.Complete = res.Index.Files+x.Index.Files, res.Index.Complete && x.Index.Complete
 		}
 	}
-	if sum.Lines == 0 && !slices.ContainsFunc(answered, func(x *remote.Grepped) bool { return x != nil }) {
+	if err == nil && sum.Lines == 0 && !slices.ContainsFunc(answered, func(x *remote.Grepped) bool { return x != nil }) {
 		return nil, h.None()
 	}
-	return tell(h, res, nil) // also with lines of hosts that were lost after them, which are missing
+	_, _ = tell(h, res, nil) // also with lines of hosts that were lost after them, which are missing
+	return res, err
 }
 
 // inTurns runs the greps of several hosts as one. From its first match to its last a host has

@@ -74,6 +74,8 @@ type Opening struct {
 	Host   string                                                    // what who asks calls this machine; "": filter.ThisHost
 	Reveal bool                                                      // secrets are not masked
 	Spec   filter.Spec                                               // of this machine: what is excluded and whose sessions count in every answer
+
+	names sync.Map // of sessions that were in answers, by path: as commands accept them
 }
 
 var _ remote.Answers = (*Opening)(nil)
@@ -90,7 +92,7 @@ func (o *Opening) open(ctx context.Context, of remote.Question, question func(*S
 		switch {
 		case err == nil:
 			complete(res, x)
-			name(res, naming(x))
+			o.name(res, naming(x))
 		case errors.Is(err, index.ErrDamaged) && !again:
 			x.Damaged()
 			x.Close()
@@ -102,7 +104,7 @@ func (o *Opening) open(ctx context.Context, of remote.Question, question func(*S
 				defer x.Close()
 				naming := naming(x)
 				return each(ctx, func(row *audit.CallRow) error {
-					name(row, naming)
+					o.name(row, naming)
 					return visit(row)
 				})
 			}
@@ -131,13 +133,26 @@ func naming(x *Snapshot) func() *sessions.Naming {
 	return sync.OnceValue(func() *sessions.Naming { return sessions.NewNaming(x.Reader.Beginnings()) })
 }
 
-// name says in an answer how commands call its sessions.
-func name(answer any, naming func() *sessions.Naming) {
+// name says in an answer how commands call its sessions, and remembers it.
+func (o *Opening) name(answer any, naming func() *sessions.Naming) {
 	ssh.Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
-		if f.Name == "ShortID" && of.FieldByName("SessionPath").String() != "" {
-			v.SetString(naming().Name(of.FieldByName("SessionID").String(), of.FieldByName("SessionPath").String()))
+		id := of.FieldByName("SessionID")
+		if f.Name != "SessionPath" || v.String() == "" || !id.IsValid() {
+			return
+		}
+		name := naming().Name(id.String(), v.String())
+		o.names.Store(v.String(), name)
+		if short := of.FieldByName("ShortID"); short.IsValid() {
+			short.SetString(name)
 		}
 	})
+}
+
+// NameOf returns what commands accept as the name of a session that was in an answer; "" for another one.
+func (o *Opening) NameOf(path string) string {
+	name, _ := o.names.Load(path)
+	text, _ := name.(string)
+	return text
 }
 
 // complete completes a question from elsewhere: with what this machine excludes, masks and knows of paths.
@@ -205,7 +220,7 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 		title, naming := Titles(x.Reader, req.Redact), naming(x)
 		return x.Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
-			name(m, naming)
+			o.name(m, naming)
 			return visit(m)
 		})
 	})
@@ -227,15 +242,16 @@ func askHosts(p *location.Location) *ssh.Asking {
 	if p.Hosts == nil {
 		return nil
 	}
-	hosts := *p.Hosts
-	if p.Elsewhere.Here && hosts.Here == nil {
-		here := alone(p)
-		hosts.Here = &Opening{Location: here, Reveal: true, Open: Always(func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) })}
-	}
-	if len(hosts.Clients) == 0 {
-		hosts.Others = archives(p)
-	}
-	return &ssh.Asking{Hosts: &hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
+	p.Hosts.Ready.Do(func() {
+		if p.Elsewhere.Here && p.Hosts.Here == nil {
+			here := alone(p)
+			p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: Always(func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) })}
+		}
+		if len(p.Hosts.Clients) == 0 {
+			p.Hosts.Others = archives(p)
+		}
+	})
+	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
 }
 
 // Always returns how an index is opened that has all that any question needs.
