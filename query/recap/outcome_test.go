@@ -1,6 +1,8 @@
 package recap
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +78,31 @@ func TestFactsOfASession(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A session in which thousands of commands fail is told in time: a call is compared with the latest failures,
+// of which it may be the repair. All of them are facts, each with what it printed.
+func TestFactsOfManyFailures(t *testing.T) {
+	const failures = 3 * mostFailures
+	var deeds [][]stories.Turn
+	for i := range failures {
+		deeds = append(deeds, did(fmt.Sprintf("python3 step%d.py", i), fmt.Sprintf("Error: no table %d\n\nCommand exited with code 1", i)))
+	}
+	deeds = append(deeds, did(fmt.Sprintf("python3 step%d.py", failures-1), "fine"), did("python3 step0.py", "fine"))
+	resp, err := Run(t.Context(), filesOf(tale(1, "s", deeds...)).index(t, t.TempDir()), pi.New(), stories.Disk{}, Request{})
+	if err != nil || len(resp.Sessions) != 1 {
+		t.Fatal(err)
+	}
+	failed := resp.Sessions[0].Facts
+	failed = slices.DeleteFunc(failed, func(f Fact) bool { return f.What != Failed })
+	if len(failed) != failures {
+		t.Fatalf("%d facts, want %d", len(failed), failures)
+	}
+	for i, f := range failed {
+		if want := fmt.Sprintf("Error: no table %d", i); f.Error != want || (f.Passed != nil) != (i == failures-1) {
+			t.Errorf("fact %d: %q, passed %v", i, f.Error, f.Passed != nil)
 		}
 	}
 }

@@ -89,6 +89,9 @@ func (t *teller) newFact(what What, offset int64, text string) Fact {
 	return f
 }
 
+// mostFailures is how many different commands that failed, the latest ones, a later call is compared with.
+const mostFailures = 64
+
 // failure is a command that failed, until it succeeds.
 type failure struct {
 	action *fix.Action
@@ -125,7 +128,10 @@ func (t *teller) calls(list []session.CallFact) {
 				*f, failures[at].result, failures[at].last = now, c.Result, i
 				continue
 			}
-			failures = append(failures, &failure{action, len(t.facts), c.Result, i, i})
+			if failures = append(failures, &failure{action, len(t.facts), c.Result, i, i}); len(failures) > mostFailures {
+				t.says(failures[0]) // nothing that comes so late is expected to repair it
+				failures = failures[1:]
+			}
 			t.facts = append(t.facts, now)
 			continue
 		}
