@@ -43,6 +43,64 @@ func Join(files []*Record) (joined *Record, starts []int) {
 	return &r, starts
 }
 
+// Unite returns the record of a session whose files have copies of some entries: that of the last
+// file, with the entries that only other files have before its own. The conversation ends like the
+// last file; what goes on elsewhere is on branches. same reports whether two entries with one id,
+// time and length are the same. left has the records of the files with their entries that are left.
+func Unite(files []*Record, same func(a *Record, i int, b *Record, j int) bool) (joined *Record, left []*Record, starts []int) {
+	type place struct {
+		of *Record
+		at int
+	}
+	has, ids := make(map[string]place), make(map[string]bool)
+	left = make([]*Record, len(files))
+	for k := len(files) - 1; k >= 0; k-- {
+		of := files[k]
+		t, hidden := of.Tree(), Runs(nil)
+		f := *of
+		f.Nodes, f.Contexts, f.Dead, f.Known, f.Numbers = nil, nil, nil, nil, nil
+		for i := range of.Nodes {
+			n := of.Nodes[i]
+			if first, ok := has[n.ID]; ok && first.of != of {
+				if o := &first.of.Nodes[first.at]; o.Time == n.Time && o.Length == n.Length && same(first.of, first.at, of, i) {
+					continue
+				}
+			} else if !ok {
+				has[n.ID] = place{of, i}
+			}
+			if t.list {
+				n.HasParent, n.ParentID = true, ""
+				if p := t.parent(i); p >= 0 {
+					n.ParentID = of.Nodes[p].ID
+				}
+			}
+			if len(of.Contexts) > 0 {
+				f.Contexts = append(f.Contexts, ContextsFrom{len(f.Nodes), of.Contexts.At(i)})
+			}
+			if t.hidden.Has(i) {
+				hidden = hidden.add(len(f.Nodes))
+			}
+			f.Nodes = append(f.Nodes, n)
+		}
+		f.Hidden = hidden
+		(&f).qualify(ids)
+		left[k] = &f
+	}
+	r := *files[len(files)-1]
+	r.Nodes, r.Hidden, r.Dead, r.Labels, r.Known, r.Numbers = nil, nil, nil, make(map[string]string), nil, nil
+	r.Version = max(r.Version, 2)
+	for _, f := range left {
+		starts = append(starts, len(r.Nodes))
+		for _, at := range f.Hidden {
+			r.Hidden = append(r.Hidden, len(r.Nodes)+at)
+		}
+		r.Nodes = append(r.Nodes, f.Nodes...)
+		maps.Copy(r.Labels, f.Labels)
+	}
+	r.Inherited = starts[len(starts)-1]
+	return &r, left, starts
+}
+
 // AgainID is what an entry is called in a joined record if a later file has an entry with its
 // id: with number 2, or the next one that no entry has.
 func AgainID(id string, number int) string { return id + "~" + strconv.Itoa(number) }

@@ -281,6 +281,11 @@ type Node struct {
 	Line      int
 }
 
+// IsMessage reports whether an entry counts as a message, after a piece of one.
+func (n *Node) IsMessage(piece string) bool {
+	return n.Type == TypeMessage && n.Step.counts(n.Message == "") && (n.Message == "" || n.Message != piece)
+}
+
 // Continues reports whether an entry is a further piece of the message of another one.
 func (n *Node) Continues(above *Node) bool { return n.Message != "" && n.Message == above.Message }
 

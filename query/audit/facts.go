@@ -119,7 +119,7 @@ func (x *auditor) listFiles() {
 
 // findParts finds the sessions of several files.
 func (x *auditor) findParts() {
-	if !x.r.Table().IsChained() {
+	if !x.r.Chains().Any() {
 		return
 	}
 	chains, heads := x.r.Chains(), make(map[string][]*file)

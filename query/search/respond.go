@@ -167,7 +167,7 @@ func (s *responder) atOnce() int {
 func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	rec := s.found.Record(x.Hits[0])
 	whole := &rec.Summary
-	if s.reader.Table().IsChained() {
+	if s.reader.Chains().Any() {
 		whole = s.reader.Chains().Whole(s.reader.Summary(x.File), func(path string) *session.Summary {
 			i, _ := s.reader.Table().Find(path)
 			return s.reader.Summary(i)

@@ -45,7 +45,12 @@ type member struct {
 
 // NewLineage returns the lineage of the sessions of an index. It shares the memory of that.
 func NewLineage(all Source) *Lineage {
-	l := &Lineage{all: all, chains: session.NewChains(all.Beginnings()), forks: make(map[int][]int)}
+	l := &Lineage{all: all, forks: make(map[int][]int)}
+	if r, ok := all.(interface{ Chains() *session.Chains }); ok {
+		l.chains = r.Chains()
+	} else {
+		l.chains = session.NewChains(all.Beginnings(), nil)
+	}
 	for _, s := range all.Beginnings() {
 		l.sessions = append(l.sessions, member{s.Path, s.ID, s.Part, s.ParentSession, s.Relation})
 	}
@@ -393,6 +398,20 @@ func Shared(fork *session.Record, parent []uint32) (shared int) {
 // last. missing is the session in which the history begins, if that session is not indexed or its file
 // is gone.
 func History(r *index.Reader, src entry.Source, own *session.Record) (files []*session.Record, missing string, err error) {
+	if twins := r.Chains().Twins(own.Path); own.Base.Session == "" && len(twins) > 0 {
+		for _, path := range slices.Backward(twins) {
+			if i, ok := r.Table().Find(path); ok && isThere(src, path) {
+				rec, err := r.Record(r.Table().File(i))
+				if err != nil {
+					return nil, "", err
+				}
+				if rec != nil {
+					files = append(files, rec)
+				}
+			}
+		}
+		return append(files, own), "", nil
+	}
 	seen := make(map[string]bool)
 	for rec := own; ; {
 		files, seen[rec.Path] = append(files, rec), true

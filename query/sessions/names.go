@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,59 +76,45 @@ func EntryName(id string, offset int64) string {
 	return id
 }
 
-// FindSession returns the session that a user named: see findSession. Of copies of a file it is
-// the one that lists show first, but rather one that is not kept. Files of one session that
-// differ are ambiguous.
+// FindSession returns the session that a user named: see findSession. Of several with one id it is
+// the latest one; see Namesakes.
 func FindSession(r *index.Reader, name string) (*session.Summary, error) {
-	s, err := findSession(r.Summaries(), name)
-	several, ok := errors.AsType[*AmbiguousError](err)
-	if !ok || several.What != "session" {
-		return s, err
+	s, err := findSession(r.Summaries(), r.Chains(), name)
+	if several, ok := errors.AsType[*AmbiguousError](err); ok && !slices.ContainsFunc(several.Sessions, func(o *session.Summary) bool {
+		return o.ID == "" || o.ID != several.Sessions[0].ID || o.Agent != several.Sessions[0].Agent
+	}) {
+		return several.Sessions[0], nil
 	}
-	first := several.Sessions[0]
-	for _, s := range several.Sessions[1:] {
-		same, readErr := areCopies(r, first, s)
-		if readErr != nil {
-			return nil, readErr
-		}
-		if !same {
-			return nil, err
-		}
-	}
-	if at := slices.IndexFunc(several.Sessions, func(s *session.Summary) bool { return !s.Kept }); at > 0 {
-		first = several.Sessions[at]
-	}
-	return first, nil
+	return s, err
 }
 
-// areCopies reports whether two files are the same file of the same session.
-func areCopies(r *index.Reader, a, b *session.Summary) (bool, error) {
-	if a.ID == "" || a.ID != b.ID || a.Part != b.Part || a.Agent != b.Agent || a.Checkpoint.Offset != b.Checkpoint.Offset {
-		return false, nil
+// Namesakes returns the other sessions that have the id of a session, if it was named by this id.
+func Namesakes(r *index.Reader, s *session.Summary, name string) (list []*session.Summary) {
+	if s.ID == "" || s.IsToldApart(name) || !near.IsID(s.ID, strings.TrimSpace(name)) {
+		return nil
 	}
-	x, err := r.Record(a.File)
-	if err != nil || x == nil {
-		return false, err
+	for i, o := range r.Beginnings() {
+		if o.ID == s.ID && o.Agent == s.Agent && r.Chains().Head(o.Path) == o.Path && o.Path != r.Chains().Head(s.Path) && !session.IsVersion(o.Path) {
+			list = append(list, r.Summary(i))
+		}
 	}
-	y, err := r.Record(b.File)
-	if err != nil || y == nil {
-		return false, err
-	}
-	return slices.Equal(x.Blocks, y.Blocks) && bytes.Equal(x.Partial, y.Partial) && x.TailBytes == y.TailBytes, nil
+	return list
 }
 
 // findSession returns the session with this id or file name, or the only one whose id begins with
 // it, or if there is none, whose id ends with it, or whose file name begins with it. Ids are
 // compared without regard to case. An id names the last file of the session, ID_PART another one.
-func findSession(sessions []session.Summary, name string) (*session.Summary, error) {
+func findSession(sessions []session.Summary, chains *session.Chains, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
-	var whole, heads, tails, parts, files []*session.Summary
+	var one, whole, heads, tails, parts, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
 		base := session.BaseName(s.Path)
 		handle := session.Handle(s.ID, s.Path)
 		switch {
 		case name == "":
+		case s.IsToldApart(name):
+			one = append(one, s)
 		case strings.EqualFold(handle, name), base == name:
 			whole = append(whole, s)
 		case near.HasPrefixFold(handle, name):
@@ -143,19 +128,18 @@ func findSession(sessions []session.Summary, name string) (*session.Summary, err
 		}
 	}
 	var found []*session.Summary
-	for n, list := range [][]*session.Summary{whole, heads, tails, parts, files} {
+	for n, list := range [][]*session.Summary{whole, one, heads, tails, parts, files} {
 		if len(found) > 0 {
 			break
 		}
-		if found = list; len(list) > 1 && n < 3 {
-			chains := session.NewChains(eachSession(sessions))
+		if found = list; len(list) > 1 && n < 4 {
 			found = slices.DeleteFunc(list, func(s *session.Summary) bool {
-				return session.BaseName(s.Path) != name && chains.Head(s.Path) != s.Path
+				return (session.BaseName(s.Path) != name || s.ID == name) && chains.Head(s.Path) != s.Path
 			})
 		}
 	}
 	if len(found) > 1 { // a version before the file was rewritten has a name of its own
-		if later := slices.DeleteFunc(slices.Clone(found), func(s *session.Summary) bool { return isVersion(s.Path) }); len(later) > 0 {
+		if later := slices.DeleteFunc(slices.Clone(found), func(s *session.Summary) bool { return session.IsVersion(s.Path) }); len(later) > 0 {
 			found = later
 		}
 	}
@@ -173,13 +157,6 @@ func findSession(sessions []session.Summary, name string) (*session.Summary, err
 		return cmp.Or(b.Modified().Compare(a.Modified()), cmp.Compare(a.Path, b.Path))
 	})
 	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
-}
-
-// isVersion reports whether path is an archived copy of a file that has been rewritten since: see
-// keep.Copy.Name. Such a session is named by its file.
-func isVersion(path string) bool {
-	_, number, ok := strings.Cut(session.BaseName(path), "~")
-	return ok && isNumber(number)
 }
 
 type EntryLocation struct {
@@ -298,9 +275,9 @@ func (n *numbers) hasOther(number, own uint64) (other bool) {
 type sorted struct{ heads, tails []string }
 
 // NewNaming returns the names of these sessions. The list must stay valid.
-func NewNaming(list iter.Seq2[int, *session.Summary]) *Naming {
+func NewNaming(list iter.Seq2[int, *session.Summary], chains *session.Chains) *Naming {
 	return &Naming{
-		counted: sync.OnceValue(func() *counts { return count(list) }),
+		counted: sync.OnceValue(func() *counts { return count(list, chains) }),
 		sorted: sync.OnceValue(func() *sorted {
 			s := &sorted{}
 			for _, v := range list {
@@ -317,10 +294,7 @@ func NewNaming(list iter.Seq2[int, *session.Summary]) *Naming {
 	}
 }
 
-// aPart is what a name is of whose session has several files.
-const aPart = math.MaxUint64
-
-func count(list iter.Seq2[int, *session.Summary]) *counts {
+func count(list iter.Seq2[int, *session.Summary], chains *session.Chains) *counts {
 	c := &counts{}
 	for _, n := range []*numbers{&c.whole, &c.heads, &c.tails} {
 		n.ordered = sync.OnceValue(func() [][2]uint64 {
@@ -334,18 +308,18 @@ func count(list iter.Seq2[int, *session.Summary]) *counts {
 	}
 	var low, base []byte
 	for i, v := range list {
-		if base = appendLower(base[:0], session.BaseName(v.Path)); isVersion(v.Path) {
+		if base = appendLower(base[:0], session.BaseName(v.Path)); session.IsVersion(v.Path) {
 			c.whole.add(xxhash.Sum64(base), uint64(i))
 			continue
 		}
 		low = appendLower(low[:0], session.Handle(v.ID, v.Path))
 		hash, of := xxhash.Sum64(low), uint64(i)
-		if v.Part != "" {
-			of = aPart
+		if chains.Any() {
+			of = xxhash.Sum64String(chains.Head(v.Path))
 		}
 		c.whole.add(hash, of)
 		if !bytes.Equal(base, low) {
-			c.whole.add(xxhash.Sum64(base), uint64(i))
+			c.whole.add(xxhash.Sum64(base), of)
 		}
 		if n := len(low); n >= near.ShortID {
 			c.heads.add(binary.LittleEndian.Uint64(low), hash)
@@ -368,16 +342,10 @@ func appendLower(b []byte, text string) []byte {
 }
 
 // files returns how many sessions have a name as a whole. The files of one count once.
-func (c *counts) files(name string) (n int) {
-	parts := 0
-	c.whole.eachOwner(xxhash.Sum64String(strings.ToLower(name)), func(of uint64) {
-		if of == aPart {
-			parts = 1
-		} else {
-			n++
-		}
-	})
-	return cmp.Or(n, parts)
+func (c *counts) files(name string) int {
+	owners := make(map[uint64]bool)
+	c.whole.eachOwner(xxhash.Sum64String(strings.ToLower(name)), func(of uint64) { owners[of] = true })
+	return len(owners)
 }
 
 func eight(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:near.ShortID])) }
@@ -433,19 +401,25 @@ func (n *Naming) eightOf(id, low string) string {
 	return ""
 }
 
-// Name names the session of a file: by its short id or, if several files have that id or it
-// cannot be typed, by its path.
+// Name names the session of a file: by its short id, with some digits if other sessions have the id
+// too, or if it cannot be typed, by its path.
 func (n *Naming) Name(id, path string) string {
 	whole := func(name string) int { return n.counted().files(name) }
 	handle := session.Handle(id, path)
-	if isVersion(path) {
+	if session.IsVersion(path) {
 		if handle = session.BaseName(path); whole(handle) == 1 && session.IsTypable(handle) {
 			return handle
 		}
 		return path
 	}
-	if !session.IsTypable(handle) || handle == Last || whole(handle) > 1 {
+	if !session.IsTypable(handle) || handle == Last {
 		return path
+	}
+	if whole(handle) > 1 {
+		if id == "" {
+			return path
+		}
+		return session.ToldApart(n.ShortID(id), path)
 	}
 	if name := n.ShortID(handle); name == handle || whole(name) == 0 {
 		return name
@@ -453,13 +427,8 @@ func (n *Naming) Name(id, path string) string {
 	return handle // the short id is the whole name of another
 }
 
-func ShortIDs(list []session.Summary) func(id string) string {
-	return NewNaming(eachSession(list)).ShortID
-}
-
-func Names(list []session.Summary) func(id, path string) string {
-	return NewNaming(eachSession(list)).Name
-}
+// NamesOf returns the names of the sessions of an index.
+func NamesOf(r *index.Reader) *Naming { return NewNaming(eachSession(r.Summaries()), r.Chains()) }
 
 func eachSession(list []session.Summary) iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {

@@ -72,12 +72,12 @@ func TestFindSession(t *testing.T) {
 		{"2", "/s/2026-03-04_20fe.jsonl"}, // and the beginning of an id before that of a file name
 		{"01", "/s/x.jsonl"},              // a whole id is meant before the beginning of others
 	} {
-		s, err := findSession(sessions, test.name)
+		s, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), test.name)
 		if err != nil || s.Path != test.want {
 			t.Errorf("findSession(%q) = %v, %v, want %s", test.name, s, err, test.want)
 		}
 	}
-	_, err := findSession(sessions, "01a1f7df")
+	_, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), "01a1f7df")
 	e, ok := errors.AsType[*AmbiguousError](err)
 	if !ok {
 		t.Fatalf("FindSession of a copied ID: %v, want it ambiguous", err)
@@ -89,12 +89,12 @@ func TestFindSession(t *testing.T) {
 	if diff := cmp.Diff([]string{"/s/import.jsonl", "/s/2026-03-02_01a1f7df-bbbb.jsonl"}, paths); diff != "" {
 		t.Errorf("candidates, the latest first (-want +got):\n%s", diff)
 	}
-	_, err = findSession(sessions, "01a1f7ed-aaaa")
+	_, err = findSession(sessions, session.NewChains(eachSession(sessions), nil), "01a1f7ed-aaaa")
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok || len(missing.Nearest) == 0 || missing.Nearest[0] != "01a1f7de-aaaa" {
 		t.Errorf("FindSession of a typo: %v %+v, want the nearest id", err, missing)
 	}
-	if _, err := findSession(sessions, ""); err == nil {
+	if _, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), ""); err == nil {
 		t.Error("FindSession of nothing found something")
 	}
 }
@@ -109,7 +109,7 @@ func TestShortIDs(t *testing.T) {
 		summary("/m", "Ünïcödé1-x", "", 1), summary("/n", "Ünïcödé1-y", "", 1), summary("/o", "notes-of-2-1234567", "", 1), summary("/p", "notes-of-1-1234567", "", 1),
 		summary("/q/no header \x1b[31m.jsonl", "", "", 1), summary("/r/2026_"+long+"1.jsonl", "", "", 1), summary("/r/2026_"+long+"2.jsonl", "", "", 1),
 	}
-	short := ShortIDs(sessions)
+	short := NewNaming(eachSession(sessions), nil).ShortID
 	for id, want := range map[string]string{
 		"01a1f7df-27f4": "7df-27f4", "01a1f7df-4312": "7df-4312", "01a1f7df-43d4": "7df-43d4",
 		"9470c69e-8ef4": "9470c69e", "abc": "abc", "": "", "other-id-of-none": "other-id",
@@ -126,7 +126,7 @@ func TestShortIDs(t *testing.T) {
 		id := session.Handle(sessions[i].ID, sessions[i].Path)
 		if name := short(id); !utf8.ValidString(name) {
 			t.Errorf("short(%q) = %q, a part of a character", id, name)
-		} else if s, err := findSession(sessions, name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
+		} else if s, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
 			t.Errorf("findSession(%q) = %v, %v, want %s, whose short id this is", name, s, err, sessions[i].Path)
 		}
 	}
@@ -140,7 +140,7 @@ func TestShortIDsAreFound(t *testing.T) {
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
 		}
-		naming, ordered := NewNaming(eachSession(list)), NewNaming(eachSession(list))
+		naming, ordered := NewNaming(eachSession(list), nil), NewNaming(eachSession(list), nil)
 		for _, n := range []*numbers{&ordered.counted().whole, &ordered.counted().heads, &ordered.counted().tails} {
 			n.asked.Store(fewNames)
 		}
@@ -154,7 +154,7 @@ func TestShortIDsAreFound(t *testing.T) {
 					t.Errorf("short(%q) = %q by counting, %q by comparing", id, got, want)
 				}
 			}
-			if s, err := findSession(list, short(id)); err != nil || s != &list[i] {
+			if s, err := findSession(list, session.NewChains(eachSession(list), nil), short(id)); err != nil || s != &list[i] {
 				t.Errorf("findSession(%q) = %v, %v, want %s", short(id), s, err, id)
 			}
 		}
@@ -275,7 +275,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 		summary("/s/日本語のセッション.jsonl", "", "", 21),
 		summary("/s/last.jsonl", "", "", 22),
 	}
-	names := Names(list)
+	names := NewNaming(eachSession(list), nil).Name
 	for i := range list {
 		name := names(list[i].ID, list[i].Path)
 		if strings.HasPrefix(name, "-") || name == Last {
@@ -289,7 +289,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 			typed, at := SplitTarget(arg)
 			found, err := &session.Summary{Path: typed}, error(nil)
 			if !session.IsPath(typed) {
-				found, err = findSession(list, typed)
+				found, err = findSession(list, session.NewChains(eachSession(list), nil), typed)
 			}
 			if err != nil || found.Path != list[i].Path || at != entry {
 				t.Errorf("%q for %s: found %+v, entry %q, error %v", arg, list[i].Path, found, at, err)

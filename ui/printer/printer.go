@@ -90,6 +90,9 @@ func (l Layout) sessionID(id, path string) string {
 	if l.ShortID == nil || handle == "" {
 		return handle
 	}
+	if name := l.name(id, path); !session.IsPath(name) {
+		return name
+	}
 	return l.ShortID(handle)
 }
 
@@ -97,7 +100,7 @@ func (l Layout) sessionID(id, path string) string {
 // agents if they are of several.
 func (l *Layout) Know(r *index.Reader) {
 	l.Several = len(r.Table().Agents()) > 1
-	names := sessions.NewNaming(r.Beginnings())
+	names := sessions.NewNaming(r.Beginnings(), r.Chains())
 	l.ShortID, l.Name = names.ShortID, names.Name
 }
 

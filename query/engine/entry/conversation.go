@@ -47,10 +47,31 @@ func NewConversation(a adapter.Adapter, rec *session.Record, file io.ReaderAt) *
 // Join adds what the conversation has in other files: see session.Join. The last record must
 // be its own. Release closes the files.
 func (c *Conversation) Join(src Source, files []*session.Record) {
-	if len(files) > 1 {
+	if own := files[len(files)-1]; len(files) > 1 && files[0].ID == own.ID && files[0].Part == own.Part {
+		c.others = Reader{src: src, adapter: c.reader.adapter}
+		c.Record, c.files, c.starts = session.Unite(files, c.isCopy)
+		c.Tree = c.Record.Tree()
+	} else if len(files) > 1 {
 		c.Record, c.starts = session.Join(files)
 		c.Tree, c.files, c.others = c.Record.Tree(), files, Reader{src: src, adapter: c.reader.adapter}
 	}
+}
+
+// isCopy reports whether entries of two files are the same.
+func (c *Conversation) isCopy(a *session.Record, i int, b *session.Record, j int) bool {
+	read := func(rec *session.Record, at int) []byte {
+		r := &c.reader
+		if rec.Path != r.session.Path {
+			c.others.Use(&rec.Summary)
+			r = &c.others
+		}
+		data, err := r.JSON(RefOf(&rec.Nodes[at], rec.Contexts.At(at)))
+		if err != nil {
+			return nil
+		}
+		return bytes.Clone(data)
+	}
+	return bytes.Equal(read(a, i), read(b, j))
 }
 
 // Release closes the files that Join added.

@@ -153,7 +153,7 @@ func (f *Filter) addSessions(values []string) {
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		name := session.BaseName(s.Path)
 		return slices.ContainsFunc(values, func(v string) bool {
-			return near.IsID(session.Handle(s.ID, s.Path), v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
+			return near.IsID(session.Handle(s.ID, s.Path), v) || s.IsToldApart(v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
 		})
 	})
 }

@@ -220,7 +220,7 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 		snapshot: newSnapshot(in.Reader, in.Plan), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
 		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: readers{in: in}, misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
-	if in.Reader.Table().IsChained() && !opt.ByFile {
+	if in.Reader.Chains().Any() && !opt.ByFile {
 		s.findHeads()
 	}
 	return s

@@ -65,6 +65,7 @@ type Target struct {
 	Lineage *sessions.Lineage // of the indexed sessions
 	Index   int               // of the session in the lineage, -1 if it is not indexed
 	ShortID func(id string) string
+	names   *sessions.Naming
 	Entry   int // named with the session, -1 for none
 	File    entry.File
 	Missing string // the session that its history begins in, if that is missing; "" for none
@@ -100,9 +101,14 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
 			Hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
 	}
+	typed := name
 	s, entry, err := sessions.FindPlace(x.Reader, name, entry)
 	if err != nil {
 		return nil, Problem(x, err)
+	}
+	if others := sessions.Namesakes(x.Reader, s, typed); len(others) > 0 {
+		names := lists.Map(others, func(o *session.Summary) string { return sessions.NamesOf(x.Reader).Name(o.ID, o.Path) })
+		x.App.Advise("", "other sessions have the id %s too: %s; this is the latest one", typed, strings.Join(names[:min(len(names), MaxCandidates)], ", "))
 	}
 	return Open(x, s.Path, entry)
 }
@@ -163,7 +169,8 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 // Open opens a session file with its session record, from the index or, if the
 // file is not indexed, read from the file.
 func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
-	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
+	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, names: sessions.NamesOf(x.Reader)}
+	t.ShortID = t.names.ShortID
 	file, err := x.Source().Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.Lineage.IndexOf(path) >= 0 {
@@ -201,7 +208,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 		snapshot.WarnUnusable(x.App, indexer.LeftOutOf(rec, adapter.MaxLine(x.Agents)), nil)
 	}
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
-	if rec.Base.Session != "" {
+	if t.Index >= 0 {
 		var files []*session.Record
 		if files, t.Missing, err = sessions.History(x.Reader, x.Source(), rec); err != nil {
 			return nil, problem.OfIndex(err)
@@ -211,7 +218,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 	}
 	if t.Index >= 0 {
 		t.Short = entry.NewNaming(x.Reader).Of(t.Record.Path)
-		t.Started(t.Lineage.Started(t.Index), sessions.Names(x.Reader.Summaries()))
+		t.Started(t.Lineage.Started(t.Index), sessions.NamesOf(x.Reader).Name)
 	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
@@ -262,7 +269,7 @@ func Problem(x *snapshot.Snapshot, err error) error {
 	if !ok {
 		return problem.OfIndex(err)
 	}
-	name := sessions.Names(x.Reader.Summaries())
+	name := sessions.NamesOf(x.Reader).Name
 	lines, entries := Candidates(x, e.Sessions), entry.NewNaming(x.Reader)
 	places := lists.Map(e.Locations, func(p sessions.EntryLocation) printer.Candidate {
 		return printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + entries.Short(p.Session.Path, p.EntryID), Session: p.Session}
@@ -277,7 +284,7 @@ func Problem(x *snapshot.Snapshot, err error) error {
 // Candidates lists sessions that a name or a query may refer to, each with its name for
 // the command line.
 func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
-	name := sessions.Names(x.Reader.Summaries())
+	name := sessions.NamesOf(x.Reader).Name
 	found := lists.Map(list, func(s *session.Summary) printer.Candidate {
 		return printer.Candidate{Typed: name(s.ID, s.Path), Session: s}
 	})
@@ -388,7 +395,7 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.Sessio
 		f.Spent = costs[whole.Path]
 	}
 	f.Missing, f.Label = t.Missing, x.Agents.Agent(rec.Agent).Label()
-	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
+	f.ShortID = sessions.NamesOf(x.Reader).Name(rec.ID, rec.Path)
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
 	}
@@ -587,8 +594,8 @@ func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.R
 // its own that can be typed, else by its path.
 func (t *Target) typed() string {
 	name := t.Record.Path
-	if t.Index >= 0 && session.IsTypable(t.Record.ID) && len(t.Lineage.Twins(t.Index)) == 0 {
-		name = t.ShortID(t.Record.ID)
+	if t.Index >= 0 {
+		name = t.names.Name(t.Record.ID, name)
 	}
 	return shellcmd.Here.Quote(name)
 }
