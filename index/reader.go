@@ -212,7 +212,7 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 // Chains returns the chains among all files. They share the memory of the reader.
 func (r *Reader) Chains() *session.Chains {
 	r.chaining.Do(func() {
-		r.chains = session.NewChains(r.table.Beginnings(), &session.Twins{Begins: r.begins, Lacks: r.lacks})
+		r.chains = session.NewChains(r.table.Beginnings(), session.Twins{Has: r.has, Lacks: r.lacks})
 	})
 	return r.chains
 }

@@ -1,86 +1,47 @@
 package index
 
-import (
-	"fmt"
-	"strings"
+import "pigrep/internal/session"
 
-	"github.com/cespare/xxhash/v2"
-
-	"pigrep/internal/session"
-)
-
-// markOf returns what an entry has in common with the same entry in other files of its session.
-func markOf(n *session.Node) uint64 {
-	if strings.HasPrefix(n.ID, "@") {
-		return xxhash.Sum64String(fmt.Sprintf("%s/%s\x00%d\x00%d", n.Type, n.Role, n.Time, n.Length))
-	}
-	return xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", n.ID, n.Time, n.Length))
-}
-
-// mostBefore is how many entries outside the tree a file may begin with.
-const mostBefore = 100
-
-// begins is that of session.Twins.
-func (r *Reader) begins(file uint32) (uint64, bool) {
+// has is session.Twins.Has.
+func (r *Reader) has(file uint32, entry string) bool {
 	o, err := r.outline(file, nil)
 	if err != nil || o == nil {
-		return uint64(file), false
+		return false
 	}
-	first, ok := o.First()
-	if !ok {
-		return uint64(file), false
-	}
-	mark, count := markOf(&first.Node), 0
+	first, _ := o.First()
 	for e := range o.From(first.Offset) {
-		if !e.Apart && !strings.HasPrefix(e.ID, "@") {
-			return markOf(&e.Node), e.HasParent && e.ParentID != ""
-		}
-		if count++; count == mostBefore {
-			break
+		if e.ID == entry {
+			return true
 		}
 	}
-	return mark, false
+	return false
 }
 
-// lacks is that of session.Twins.
-func (r *Reader) lacks(file uint32, others []uint32) (sums session.Sums) {
-	files := append([]uint32{file}, others...)
-	facts, err := r.RecordsToContinue(files)
-	if err != nil {
-		return sums
-	}
-	has := make(map[uint64]bool)
-	for i, f := range files {
+// lacks is session.Twins.Lacks. What cannot be read does not count.
+func (r *Reader) lacks(file uint32, others []uint32) (messages, entries int) {
+	seen := make(map[string]bool)
+	for i, f := range append([]uint32{file}, others...) {
 		rec, err := r.Record(f)
 		if err != nil || rec == nil {
 			continue
 		}
-		own, piece := make(map[int64]bool), "" // the offsets of what only this file has
+		piece := "" // of a message
 		for k := range rec.Nodes {
 			n := &rec.Nodes[k]
-			mark := markOf(n)
-			if has[mark] {
+			looks := n.Looks()
+			if seen[looks] {
 				continue
 			}
-			has[mark] = true
-			if own[n.Offset] = true; i == 0 {
+			if seen[looks] = true; i == 0 {
 				continue
 			}
-			if sums.Entries++; n.IsMessage(piece) {
-				sums.Messages++
+			if entries++; n.IsMessage(piece) {
+				messages++
 			}
 			if n.Message != "" && n.Step == session.Talk {
 				piece = n.Message
 			}
 		}
-		if i == 0 || facts[f] == nil || facts[f].Facts == nil || facts[f].Facts.Whole() != nil {
-			continue
-		}
-		for _, u := range facts[f].Facts.Usages {
-			if own[u.Offset] {
-				sums.Tokens, sums.Cost = sums.Tokens+u.Tokens(), sums.Cost+u.Cost
-			}
-		}
 	}
-	return sums
+	return messages, entries
 }

@@ -13,7 +13,7 @@ import (
 // SchemaVersion is the version of everything in an index. It must be increased whenever
 // the content of an index changes, including the analysis of texts. An index of another
 // version is rebuilt, never read.
-const SchemaVersion = 38
+const SchemaVersion = 39
 
 var (
 	// ErrVersion reports an index of another SchemaVersion.

@@ -166,8 +166,9 @@ func TestTableRoundTrip(t *testing.T) {
 		for i, s := range got.Beginnings() {
 			want := session.Summary{
 				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, NameRank: list[i].NameRank, Delegated: list[i].Delegated, Queued: list[i].Queued, Strange: list[i].Strange, FirstPrompt: list[i].FirstPrompt,
-				Subject: list[i].Subject, LastMessage: list[i].LastMessage, Oldest: list[i].Oldest, Newest: list[i].Newest,
+				Subject: list[i].Subject, LastMessage: list[i].LastMessage, Oldest: list[i].Oldest, Newest: list[i].Newest, Begins: list[i].Begins, Follows: list[i].Follows,
 			}
+			want.Kept = list[i].Kept
 			if diff := cmp.Diff(want, *s); diff != "" || i != visited {
 				t.Fatalf("Beginnings, %d: %s", i, diff)
 			}

@@ -161,6 +161,7 @@ func (c *coder) beginning(s *session.Summary) {
 	c.rare(s)
 	c.text(&s.Name, &s.FirstPrompt, &s.Subject)
 	c.time(&s.LastMessage, &s.Oldest, &s.Newest)
+	fixed(c, &s.Begins)
 }
 
 // What few sessions have is preceded by flags that say whether it follows.
@@ -174,6 +175,7 @@ const (
 	rareDelegated
 	rareQueued
 	rareStrange // uint number of names; each: string, int
+	rareFollows // string
 )
 
 func (c *coder) rare(s *session.Summary) {
@@ -181,11 +183,12 @@ func (c *coder) rare(s *session.Summary) {
 	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
 	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
 		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank) | flag(s.Delegated, rareDelegated) |
-		flag(s.Queued, rareQueued) | flag(len(s.Strange) > 0, rareStrange)
+		flag(s.Queued, rareQueued) | flag(len(s.Strange) > 0, rareStrange) |
+		flag(s.Follows != "", rareFollows)
 	natural(c, &flags)
 	if !c.writes {
 		h.Notes, h.Nested, s.Delegated, s.Queued = flags&rareNotes != 0, flags&rareNested != 0, flags&rareDelegated != 0, flags&rareQueued != 0
-		s.Strange = nil
+		s.Strange, s.Follows = nil, ""
 		h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	}
 	if flags&rareRelation != 0 {
@@ -210,5 +213,8 @@ func (c *coder) rare(s *session.Summary) {
 			c.text(&s.Strange[i].Name)
 			number(c, &s.Strange[i].Count)
 		}
+	}
+	if flags&rareFollows != 0 {
+		c.text(&s.Follows)
 	}
 }

@@ -22,7 +22,7 @@ import (
 //	uint   Next
 //	uint   number of rows, ordered by path, then file
 //	uint   Documents, uint Tokens, uint Skipped
-//	uint   number of readers, then string agent, int revision, uint flags: 1 notes, 2 chained
+//	uint   number of readers, then string agent, int revision, uint flags: 1 notes
 //	stamp  of each row, of 112 bytes: the end of its text, its file number and the length
 //	       of its path, the checkpoint, and the number of its reader
 //	text   of each row: the path and the rest of the summary
@@ -45,7 +45,6 @@ type Reader struct {
 	Agent    string
 	Revision int
 	Notes    bool
-	Chained  bool // as of session.Header
 }
 
 // A stamp is a sequence of little-endian numbers.
@@ -109,11 +108,6 @@ func (t *Table) HasNotes() bool {
 	return t != nil && slices.ContainsFunc(t.readers, func(r Reader) bool { return r.Notes })
 }
 
-// IsChained reports whether a file is: see session.Header.
-func (t *Table) IsChained() bool {
-	return t != nil && slices.ContainsFunc(t.readers, func(r Reader) bool { return r.Chained })
-}
-
 // Agents lists the agents whose parsers read files, as of session.ShortAgent.
 func (t *Table) Agents() (names []string) {
 	if t == nil {
@@ -154,13 +148,14 @@ func (t *Table) Summaries() []session.Summary {
 }
 
 // Beginnings visits a part of the summary of each file: its number, path, header, names and
-// times. It takes a fraction of the time and memory of Summaries. A summary is valid until
+// times, and whether it is kept. It takes a fraction of the time and memory of Summaries. A summary is valid until
 // the next one; its strings share the memory of the table.
 func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {
 		var s session.Summary
 		for i := range t.Len() {
 			s.File, s.Path, s.Agent = t.File(i), t.Path(i), t.reader(i).Agent
+			s.Kept = t.Checkpoint(i).Kept
 			c := coder{Decoder: format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
 			c.beginning(&s)
 			if c.Failed() {
@@ -220,7 +215,7 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 		c := coder{out: append(texts, s.Path...), writes: true}
 		c.rest(s)
 		texts = c.out
-		stamps = appendStamp(stamps, s, len(texts), numberOf(Reader{s.Agent, s.Revision, s.Notes, s.IsChained()}))
+		stamps = appendStamp(stamps, s, len(texts), numberOf(Reader{s.Agent, s.Revision, s.Notes}))
 	}
 	for i := range t.Len() {
 		if replaced[t.File(i)] || deleted(t.File(i)) {
@@ -270,7 +265,7 @@ func (t *Table) AppendTo(b []byte) []byte {
 	b = format.AppendUint(b, uint64(len(t.readers)))
 	for _, r := range t.readers {
 		b = format.AppendInt(format.AppendString(b, r.Agent), int64(r.Revision))
-		b = format.AppendUint(b, uint64(flag(r.Notes, 1)|flag(r.Chained, 2)))
+		b = format.AppendUint(b, uint64(flag(r.Notes, 1)))
 	}
 	return append(append(b, t.stamps...), t.texts...)
 }
@@ -287,8 +282,7 @@ func OpenTable(b []byte) (*Table, error) {
 	var readers []Reader
 	for range d.Items(3) {
 		r := Reader{Agent: strings.Clone(d.String()), Revision: int(d.Int())}
-		flags := d.Uint()
-		r.Notes, r.Chained = flags&1 != 0, flags&2 != 0
+		r.Notes = d.Uint()&1 != 0
 		readers = append(readers, r)
 	}
 	if d.Failed() || next > math.MaxUint32 || rows > uint64(d.Left()/stampLen) || documents > math.MaxInt || skipped > math.MaxInt {

@@ -11,76 +11,73 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
-
-	"pigrep/internal/near"
 )
 
-// Chains says which files are parts of one session, and where the history of a file begins in
-// another one. Only files with a Part or a Base, and those that they name, are in it.
+// Chains says which files are one session, and where the history of a file begins in another one.
+// Only files with a Part or a Base, those that they name, and files that share an id are in it.
 type Chains struct {
 	files    map[string]*chained // by path
-	parts    map[part][]*chained // in order of their paths: there may be copies of a file
+	parts    map[part][]*chained // the one with the latest message first
 	sessions map[part][]*chained // one file of each part, by agent and id
+	ids      map[part][]*chained // all files with an id
 	heads    map[part]part       // by agent and id of a session that has several parts: the one that goes on
 	cuts     map[part]int64      // the ordinal from which on a part is abandoned
-	twins    *Twins              // nil: files of one part are copies
+	twins    Twins
 }
 
-// Twins says what is known of files that have one id, if it takes more than their headers.
+// Twins says what is in files that share an id. NewChains may be told nothing of that.
 type Twins struct {
-	// Begins returns what tells the beginning of a file from others, and whether it begins
-	// with an entry that follows one of another file.
-	Begins func(file uint32) (mark uint64, follows bool)
-
-	// Lacks counts what other files have that a file lacks.
-	Lacks func(file uint32, others []uint32) Sums
+	Has   func(file uint32, entry string) bool                       // reports whether a file has an entry with this id
+	Lacks func(file uint32, others []uint32) (messages, entries int) // counts what only the others have
 }
 
-// Sums are the numbers of a Summary that are sums over entries.
-type Sums struct {
-	Messages, Entries int
-	Tokens            int64
-	Cost              float64
-}
-
-// A part is the files of a session, or a part of it. Files with the same id whose entries have nothing
-// to do with one another have another number.
+// A part is the files of a session, or a part of it. Files with the same id that do not belong
+// together have other numbers.
 type part struct {
 	agent, id, part string
 	number          int
 }
 
 type chained struct {
-	path   string
-	number int // see part
-	file   uint32
-	at     time.Time // of its latest message
-	kept   bool
+	path    string
+	number  int // see part
+	file    uint32
+	at      time.Time // of its latest message
+	kept    bool
+	begins  uint64
+	follows string
 	*Header
 }
 
 func (c *chained) part() part    { return part{c.Agent, c.ID, c.Part, c.number} }
 func (c *chained) session() part { return part{c.Agent, c.ID, "", c.number} }
-func (c *chained) base() part    { return part{c.Agent, c.Base.Session, c.Base.Part, c.number} }
+
+// base returns the part in which the history of a file begins.
+func (c *Chains) base(f *chained) part {
+	p := part{f.Agent, f.Base.Session, f.Base.Part, f.number}
+	if len(c.parts[p]) == 0 {
+		p.number = 0
+	}
+	return p
+}
 
 // IsChained reports whether a file may be one of several of its session, or goes on where
 // another one ends.
 func (h *Header) IsChained() bool { return h.Part != "" || h.Base.Session != "" }
 
-// NewChains returns the chains among files. It visits the list twice, and needs only the paths,
-// headers and times. The memory of their strings must stay valid. With twins, files that have one id
-// are one session if they begin with the same entry, or follow one another.
-func NewChains(list iter.Seq2[int, *Summary], twins *Twins) *Chains {
+// NewChains returns the chains among files. It visits the list twice, and needs only the beginnings
+// of summaries. The memory of their strings must stay valid. Files that share an id are one session
+// if they begin with the same message, or one begins with an entry that follows one of the other.
+func NewChains(list iter.Seq2[int, *Summary], twins Twins) *Chains {
 	c := &Chains{
 		files: make(map[string]*chained), parts: make(map[part][]*chained), sessions: make(map[part][]*chained),
-		heads: make(map[part]part), cuts: make(map[part]int64), twins: twins,
+		ids: make(map[part][]*chained), heads: make(map[part]part), cuts: make(map[part]int64), twins: twins,
 	}
 	wanted, seen := make(map[part]bool), make(map[uint64]bool)
 	for _, s := range list {
 		if s.IsChained() {
 			wanted[part{agent: s.Agent, id: s.ID}], wanted[part{agent: s.Agent, id: s.Base.Session}] = true, true
-		} else if twins != nil && s.ID != "" {
-			hash := xxhash.Sum64String(s.ID)
+		} else if hash := xxhash.Sum64String(s.ID); s.ID != "" {
 			if seen[hash] {
 				wanted[part{agent: s.Agent, id: s.ID}] = true
 			}
@@ -91,22 +88,21 @@ func NewChains(list iter.Seq2[int, *Summary], twins *Twins) *Chains {
 		return c
 	}
 	found := make(map[part][]*chained)
-	var order []part
 	for _, s := range list {
 		if s.ID == "" || !wanted[part{agent: s.Agent, id: s.ID}] {
 			continue
 		}
 		h := s.Header
-		f := &chained{path: s.Path, file: s.File, at: s.Modified(), kept: s.Kept, Header: &h}
+		f := &chained{path: s.Path, file: s.File, at: s.Modified(), kept: s.Kept, begins: s.Begins, follows: s.Follows, Header: &h}
 		c.files[s.Path] = f
-		if found[f.part()] == nil {
-			order = append(order, f.part())
-		}
+		id := part{agent: f.Agent, id: f.ID}
+		c.ids[id] = append(c.ids[id], f)
 		found[f.part()] = append(found[f.part()], f)
 	}
-	for _, p := range order {
-		c.number(found[p])
-		for _, f := range found[p] {
+	for _, files := range found {
+		c.number(files)
+		slices.SortStableFunc(files, (*chained).compare)
+		for _, f := range files {
 			if len(c.parts[f.part()]) == 0 {
 				c.sessions[f.session()] = append(c.sessions[f.session()], f)
 			}
@@ -121,37 +117,52 @@ func NewChains(list iter.Seq2[int, *Summary], twins *Twins) *Chains {
 	return c
 }
 
-// number numbers the files of one id whose entries have nothing to do with one another. Files that
-// follow another one belong to the first.
+// compare orders the files of a part: the one with the latest message first, rather one that is not kept.
+func (c *chained) compare(o *chained) int {
+	if at := o.at.Compare(c.at); at != 0 || c.kept == o.kept {
+		return cmp.Or(at, cmp.Compare(c.path, o.path))
+	}
+	if c.kept {
+		return 1
+	}
+	return -1
+}
+
+// number gives numbers to the files of one id, in order of their paths: the same one to files that
+// belong together. A version is a session of its own.
 func (c *Chains) number(files []*chained) {
-	if c.twins == nil || len(files) == 1 {
+	if len(files) == 1 {
 		return
 	}
 	numbers := make(map[uint64]int)
 	for i, f := range files {
 		if IsVersion(f.path) {
 			f.number = -1 - i
-		} else if mark, follows := c.twins.Begins(f.file); !follows {
-			if _, ok := numbers[mark]; !ok {
-				numbers[mark] = len(numbers)
+			continue
+		}
+		if _, ok := numbers[f.begins]; !ok {
+			numbers[f.begins] = len(numbers)
+		}
+		f.number = numbers[f.begins]
+	}
+	for _, f := range files {
+		if f.follows == "" || f.number < 0 || c.twins.Has == nil {
+			continue
+		}
+		at := slices.IndexFunc(files, func(o *chained) bool {
+			return o.number >= 0 && o.number != f.number && c.twins.Has(o.file, f.follows)
+		})
+		if at < 0 {
+			continue
+		}
+		for from, to := max(f.number, files[at].number), min(f.number, files[at].number); ; {
+			i := slices.IndexFunc(files, func(o *chained) bool { return o.number == from })
+			if i < 0 {
+				break
 			}
-			f.number = numbers[mark]
+			files[i].number = to
 		}
 	}
-}
-
-// latest returns the one of the files of a part in which it goes on: the one with the latest
-// message, rather one that is not kept.
-func latest(files []*chained) *chained {
-	return slices.MaxFunc(files, func(a, b *chained) int {
-		if c := a.at.Compare(b.at); c != 0 || a.kept == b.kept {
-			return cmp.Or(c, cmp.Compare(b.path, a.path))
-		}
-		if b.kept {
-			return 1
-		}
-		return -1
-	})
 }
 
 // addSession finds the part in which a session goes on: of those that no other part of it has
@@ -159,8 +170,8 @@ func latest(files []*chained) *chained {
 func (c *Chains) addSession(id part, parts []*chained) {
 	named := make(map[part]bool)
 	for _, f := range parts {
-		if f.base() != f.part() {
-			named[f.base()] = true
+		if c.base(f) != f.part() {
+			named[c.base(f)] = true
 		}
 	}
 	ends := slices.DeleteFunc(slices.Clone(parts), func(f *chained) bool { return named[f.part()] })
@@ -199,10 +210,10 @@ func (c *Chains) near(p part, f *chained) *chained {
 }
 
 func (c *Chains) baseOf(f *chained) *chained {
-	if f.Base.Session == "" || f.base() == f.part() {
+	if f.Base.Session == "" || c.base(f) == f.part() {
 		return nil
 	}
-	return c.near(f.base(), f)
+	return c.near(c.base(f), f)
 }
 
 // Head returns the path of the file in which the session of a file goes on: its own for most.
@@ -215,35 +226,73 @@ func (c *Chains) Head(path string) string {
 	if head, ok := c.heads[f.session()]; ok {
 		p = head
 	}
-	switch {
-	case c.twins != nil:
-		return latest(c.parts[p]).path
-	case p != f.part():
-		return c.near(p, f).path
-	}
-	return path
+	return c.parts[p][0].path
 }
 
 // Any reports whether some session has several files, or goes on where another one ends.
-func (c *Chains) Any() bool { return c != nil && len(c.files) > 0 }
+func (c *Chains) Any() bool { return len(c.files) > 0 }
 
 // Twins returns the other files of the session of a file, or of its part of it, the latest first.
 func (c *Chains) Twins(path string) (list []string) {
-	f := c.files[path]
-	if f == nil || c.twins == nil {
-		return nil
-	}
-	for left := slices.Clone(c.parts[f.part()]); len(left) > 0; {
-		t := latest(left)
-		if left = slices.DeleteFunc(left, func(o *chained) bool { return o == t }); t != f {
-			list = append(list, t.path)
+	if f := c.files[path]; f != nil {
+		for _, o := range c.parts[f.part()] {
+			if o != f {
+				list = append(list, o.path)
+			}
 		}
 	}
 	return list
 }
 
+// SameID returns the other files with the id of a file.
+func (c *Chains) SameID(path string) (list []string) {
+	if f := c.files[path]; f != nil {
+		for _, o := range c.ids[part{agent: f.Agent, id: f.ID}] {
+			if o != f {
+				list = append(list, o.path)
+			}
+		}
+	}
+	return list
+}
+
+// Namesakes returns the files in which other sessions with the id of a session go on.
+func (c *Chains) Namesakes(path string) (list []string) {
+	for _, o := range c.SameID(path) {
+		if c.files[o].number != c.files[path].number && !IsVersion(o) && !IsVersion(path) && c.Head(o) == o {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// Apart returns what tells a session from others with its id: what follows a dot behind the id, or a
+// piece of it; "" if no other session has the id.
+func (c *Chains) Apart(path string) string {
+	if len(c.Namesakes(path)) == 0 {
+		return ""
+	}
+	files := c.parts[c.files[path].part()]
+	at := max(0, slices.IndexFunc(files, func(f *chained) bool { return f.follows == "" }))
+	return apart(files[at].begins)
+}
+
+func apart(begins uint64) string { return fmt.Sprintf("%05x", begins&0xfffff) }
+
+// CutApart splits what Apart returns from a name.
+func CutApart(name string) (id, apart string) {
+	if at := len(name) - len(".00000"); at > 0 && name[at] == '.' && strings.Trim(name[at+1:], "0123456789abcdef") == "" {
+		return name[:at], name[at+1:]
+	}
+	return name, ""
+}
+
+// MayBe reports whether a file may be of the session that is told from others by what Apart returns.
+func (s *Summary) MayBe(from string) bool { return from == apart(s.Begins) || s.Follows != "" }
+
 // Whole returns the summary of a session with its other files, given the file in which it goes
-// on: when it began, what it was called first, and the sums. other returns that of a file.
+// on: when it began, what it was called first, and the sums. The tokens and costs of twins are not
+// added. other returns the summary of a file.
 func (c *Chains) Whole(s *Summary, other func(path string) *Summary) *Summary {
 	f := c.files[s.Path]
 	twins := c.Twins(s.Path)
@@ -251,22 +300,21 @@ func (c *Chains) Whole(s *Summary, other func(path string) *Summary) *Summary {
 		return s
 	}
 	whole := *s
-	if len(twins) > 0 {
-		var files []uint32
-		for _, path := range twins {
-			files = append(files, c.files[path].file)
-			if o := other(path); whole.Oldest.IsZero() || !o.Oldest.IsZero() && !o.Oldest.After(whole.Oldest) {
-				whole.begin(o)
-			} else {
-				whole.addNames(o)
-			}
+	var files []uint32
+	for _, path := range twins {
+		o := other(path)
+		files = append(files, o.File)
+		if whole.Oldest.IsZero() || !o.Oldest.IsZero() && !o.Oldest.After(whole.Oldest) {
+			whole.begin(o)
 		}
-		sums := c.twins.Lacks(f.file, files)
-		whole.Messages, whole.Entries = whole.Messages+sums.Messages, whole.Entries+sums.Entries
-		whole.UsedTokens, whole.UsedCost = whole.UsedTokens+sums.Tokens, whole.UsedCost+sums.Cost
+		whole.addNames(o)
+	}
+	if len(files) > 0 && c.twins.Lacks != nil {
+		messages, entries := c.twins.Lacks(f.file, files)
+		whole.Messages, whole.Entries = whole.Messages+messages, whole.Entries+entries
 	}
 	for seen := map[part]bool{}; f != nil && !seen[f.part()]; f = c.baseOf(f) {
-		if seen[f.part()] = true; f.path == s.Path || f.session() != (part{s.Agent, s.ID, "", f.number}) {
+		if seen[f.part()] = true; f.path == s.Path || f.ID != s.ID {
 			continue
 		}
 		whole.add(other(f.path))
@@ -282,20 +330,20 @@ func (s *Summary) begin(earlier *Summary) {
 	if !earlier.Oldest.IsZero() {
 		s.Header.Timestamp, s.Oldest = earlier.Created(), earlier.Oldest
 	}
-	s.addNames(earlier)
 }
 
 // add adds what an earlier file of the session says.
 func (s *Summary) add(earlier *Summary) {
 	s.begin(earlier)
+	s.addNames(earlier)
+	s.Unpriced = slices.Concat(earlier.Unpriced, s.Unpriced)
 	s.Messages, s.Entries = s.Messages+earlier.Messages, s.Entries+earlier.Entries
 	s.UsedTokens, s.UsedCost = s.UsedTokens+earlier.UsedTokens, s.UsedCost+earlier.UsedCost
 }
 
 // addNames adds names, models and labels of another file of the session.
 func (s *Summary) addNames(earlier *Summary) {
-	s.Name = cmp.Or(s.Name, earlier.Name)
-	s.Unpriced, s.Delegated = slices.Concat(earlier.Unpriced, s.Unpriced), s.Delegated || earlier.Delegated
+	s.Name, s.Delegated = cmp.Or(s.Name, earlier.Name), s.Delegated || earlier.Delegated
 	for _, list := range []struct{ to, from *[]string }{{&s.Models, &earlier.Models}, {&s.LabelNames, &earlier.LabelNames}} {
 		*list.to = slices.Clip(*list.to)
 		for _, name := range *list.from {
@@ -332,18 +380,6 @@ func (c *Chains) Session(path string) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// ToldApart names a session whose id others have too: by some digits of a hash of its path behind the
-// id, or behind a piece of it.
-func ToldApart(id, path string) string {
-	return fmt.Sprintf("%s.%04x", id, xxhash.Sum64String(path)&0xffff)
-}
-
-// IsToldApart reports whether this is the ToldApart name of the session.
-func (s *Summary) IsToldApart(name string) bool {
-	at := len(name) - len(".0000")
-	return at > 0 && name[at] == '.' && s.ID != "" && near.IsID(s.ID, name[:at]) && ToldApart(name[:at], s.Path) == name
 }
 
 // IsVersion reports whether path is an archived copy of a file that has been rewritten since: see

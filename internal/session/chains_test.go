@@ -44,7 +44,7 @@ func TestChainOfFifty(t *testing.T) {
 		list = append(list, partOf("a", n, n-1, int64(10*n), int64(10*n-2)))
 	}
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	c := NewChains(listed(list), nil)
+	c := NewChains(listed(list), Twins{})
 	for i := range list {
 		s := &list[i]
 		if head := c.Head(s.Path); head != "/s/a-049.jsonl" {
@@ -63,7 +63,7 @@ func TestChainOfFifty(t *testing.T) {
 // A revert to a line before the base of its base takes back all of that, and a part of the file
 // before.
 func TestRevertBeyondBase(t *testing.T) {
-	c := NewChains(listed([]Summary{partOf("a", 0, -1, 0, 0), partOf("a", 1, 0, 20, 20), partOf("a", 2, 1, 10, 10)}), nil)
+	c := NewChains(listed([]Summary{partOf("a", 0, -1, 0, 0), partOf("a", 1, 0, 20, 20), partOf("a", 2, 1, 10, 10)}), Twins{})
 	if got := []int{c.Cut("/s/a-000.jsonl"), c.Cut("/s/a-001.jsonl"), c.Cut("/s/a-002.jsonl")}; !slices.Equal(got, []int{11, 1, 0}) {
 		t.Errorf("abandoned from lines %v on", got)
 	}
@@ -85,7 +85,7 @@ func TestRandomChains(t *testing.T) {
 			}
 		}
 		slices.SortFunc(list, func(a, b Summary) int { return int(rnd.Int64N(3)) - 1 })
-		c, heads := NewChains(listed(list), nil), make(map[string]map[string]bool)
+		c, heads := NewChains(listed(list), Twins{}), make(map[string]map[string]bool)
 		records := make(map[string]*Record)
 		for i := range list {
 			s := &list[i]

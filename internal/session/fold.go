@@ -2,12 +2,15 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Add folds the next entry of the file, in file order, into the record: its
@@ -54,6 +57,7 @@ func (r *Record) Add(e *Entry) {
 		r.Pending = append(r.Pending, p)
 	}
 	r.resolve(e.ID)
+	r.begin(e)
 	for _, name := range e.Strange {
 		r.addStrange(name)
 	}
@@ -79,6 +83,26 @@ func (r *Record) Add(e *Entry) {
 	if e.Message != "" && e.Message != r.Piece && e.Step == Talk {
 		r.Piece = strings.Clone(e.Message)
 	}
+}
+
+// begin notes how the conversation begins, until its first message has.
+func (r *Record) begin(e *Entry) {
+	if r.Begins != 0 || e.Apart {
+		return
+	}
+	if r.Follows == "" && e.ParentID != "" && r.numberOf(e.ParentID) < 0 {
+		r.Follows = strings.Clone(e.ParentID)
+	}
+	if e.Type != TypeMessage || len(e.Parts) == 0 {
+		return
+	}
+	h := xxhash.New()
+	fmt.Fprintf(h, "%s %d", e.Role, e.Timestamp.UnixMilli())
+	for i := range e.Parts {
+		_, _ = h.Write(e.Parts[i].Text)
+		_, _ = h.Write(e.Parts[i].JSON)
+	}
+	r.Begins = max(1, h.Sum64())
 }
 
 // Overwrite takes over what the Volatile lines of the file say now: with has read nothing else.

@@ -2,10 +2,12 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Join returns the record of a whole history: that of its last file, with the entries of the
@@ -45,60 +47,68 @@ func Join(files []*Record) (joined *Record, starts []int) {
 
 // Unite returns the record of a session whose files have copies of some entries: that of the last
 // file, with the entries that only other files have before its own. The conversation ends like the
-// last file; what goes on elsewhere is on branches. same reports whether two entries with one id,
-// time and length are the same. left has the records of the files with their entries that are left.
+// last file; what other files have beyond that is on branches. same reports whether two entries that look
+// alike are the same. left has the records of the files with the entries that are left of each.
 func Unite(files []*Record, same func(a *Record, i int, b *Record, j int) bool) (joined *Record, left []*Record, starts []int) {
 	type place struct {
 		of *Record
 		at int
 	}
-	has, ids := make(map[string]place), make(map[string]bool)
+	alike, ids := make(map[string][]place), make(map[string]bool)
 	left = make([]*Record, len(files))
+	parts := make([]Record, len(files))
 	for k := len(files) - 1; k >= 0; k-- {
 		of := files[k]
-		t, hidden := of.Tree(), Runs(nil)
-		f := *of
-		f.Nodes, f.Contexts, f.Dead, f.Known, f.Numbers = nil, nil, nil, nil, nil
+		f, t := *of, of.Tree()
+		f.Nodes, f.Contexts, f.Hidden, f.Dead, f.Known, f.Numbers = nil, nil, nil, nil, nil, nil
+		copies := make(map[string]string) // what other files call the copies of entries that this file calls otherwise
 		for i := range of.Nodes {
 			n := of.Nodes[i]
-			if first, ok := has[n.ID]; ok && first.of != of {
-				if o := &first.of.Nodes[first.at]; o.Time == n.Time && o.Length == n.Length && same(first.of, first.at, of, i) {
-					continue
+			key := n.Looks()
+			at := slices.IndexFunc(alike[key], func(p place) bool { return p.of != of && same(p.of, p.at, of, i) })
+			if at >= 0 {
+				if first := alike[key][at]; first.of.Nodes[first.at].ID != n.ID {
+					copies[n.ID] = first.of.Nodes[first.at].ID
 				}
-			} else if !ok {
-				has[n.ID] = place{of, i}
+				continue
 			}
-			if t.list {
-				n.HasParent, n.ParentID = true, ""
-				if p := t.parent(i); p >= 0 {
+			alike[key] = append(alike[key], place{of, i})
+			if p := t.parent(i); t.list {
+				if n.HasParent, n.ParentID = true, ""; p >= 0 {
 					n.ParentID = of.Nodes[p].ID
 				}
 			}
+			n.ParentID = cmp.Or(copies[n.ParentID], n.ParentID)
 			if len(of.Contexts) > 0 {
 				f.Contexts = append(f.Contexts, ContextsFrom{len(f.Nodes), of.Contexts.At(i)})
 			}
-			if t.hidden.Has(i) {
-				hidden = hidden.add(len(f.Nodes))
+			if of.Hidden.Has(i) {
+				f.Hidden = f.Hidden.with(len(f.Nodes))
 			}
 			f.Nodes = append(f.Nodes, n)
 		}
-		f.Hidden = hidden
-		(&f).qualify(ids)
-		left[k] = &f
+		f.Version = max(f.Version, 2)
+		left[k], parts[k] = &f, f
+		parts[k].qualify(ids)
 	}
 	r := *files[len(files)-1]
 	r.Nodes, r.Hidden, r.Dead, r.Labels, r.Known, r.Numbers = nil, nil, nil, make(map[string]string), nil, nil
 	r.Version = max(r.Version, 2)
-	for _, f := range left {
+	for i := range parts {
 		starts = append(starts, len(r.Nodes))
-		for _, at := range f.Hidden {
-			r.Hidden = append(r.Hidden, len(r.Nodes)+at)
-		}
-		r.Nodes = append(r.Nodes, f.Nodes...)
-		maps.Copy(r.Labels, f.Labels)
+		r.join(&parts[i], "", nil)
 	}
 	r.Inherited = starts[len(starts)-1]
 	return &r, left, starts
+}
+
+// Looks returns what copies of an entry have in common, as far as the record says it.
+func (n *Node) Looks() string {
+	id := n.ID
+	if strings.HasPrefix(id, "@") {
+		id = n.Type + "/" + n.Role
+	}
+	return fmt.Sprintf("%s %d %d", id, n.Time, n.Length)
 }
 
 // AgainID is what an entry is called in a joined record if a later file has an entry with its

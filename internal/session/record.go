@@ -120,6 +120,9 @@ type Summary struct {
 	Delegated   bool         // results of tools tell the usage of subagents
 	LabelNames  []string     // distinct current labels, sorted; not updated beyond MaxLabelled labels
 
+	Begins  uint64 // hash of the first message and its time; 0 without one
+	Follows string // the parent of an entry up to this message, if the file does not have the parent
+
 	Documents int       // documents in the index
 	Tokens    uint64    // tokens of their text fields, for the average length in BM25
 	Queued    bool      // FirstPrompt waits in a queue: the first prompt of the conversation itself takes its place

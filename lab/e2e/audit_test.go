@@ -37,6 +37,8 @@ type plainFile struct {
 	header  map[string]any
 	at      time.Time // of the header
 	entries []plainEntry
+
+	session *plainFile // with the latest message, of the files that have one id and begin with the same message
 }
 
 type plainEntry struct {
@@ -146,6 +148,28 @@ func scan(t *testing.T, paths []string) []*plainFile {
 		}
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.path, b.path))
 	})
+	ends := func(f *plainFile) (first string, last time.Time) {
+		for i := range f.entries {
+			if e := &f.entries[i]; e.message != nil {
+				first = cmp.Or(first, e.copy)
+				if role := text(e.message["role"]); (role == "user" || role == "assistant") && e.at.After(last) {
+					last = e.at
+				}
+			}
+		}
+		return first, last
+	}
+	for _, f := range files {
+		f.session = f
+		first, last := ends(f)
+		for _, o := range files {
+			if one, end := ends(o); first != "" && one == first && o.header != nil && f.header != nil && o.header["id"] == f.header["id"] {
+				if end.After(last) || end.Equal(last) && o.path < f.session.path {
+					f.session, last = o, end
+				}
+			}
+		}
+	}
 	return files
 }
 
@@ -442,7 +466,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 		"month":   func(e *plainEntry) string { return e.at.In(zone).Format("2006-01") },
 		"week":    func(e *plainEntry) string { y, w := e.at.In(zone).ISOWeek(); return fmt.Sprintf("%04d-W%02d", y, w) },
 		"project": func(e *plainEntry) string { return text(e.file.header["cwd"]) },
-		"session": func(e *plainEntry) string { return e.file.path },
+		"session": func(e *plainEntry) string { return e.file.session.path },
 	} {
 		table, err := audit.Usage(context.Background(), r, audit.Request{By: []string{by}, Location: zone})
 		if err != nil {

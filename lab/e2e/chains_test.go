@@ -49,7 +49,7 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 		{[]string{"usage", "--by", "session", "--agent", "chat", "--json"}, []string{`den2.jsonl"`}, []string{`den1.jsonl"`}},
 		{[]string{"doctor", "--deep"}, []string{"findings\t0"}, nil},
 	})
-	// A copy of a whole file is the same session; what differs is not.
+	// A copy of a file is the same session, also after it has grown.
 	data, err := os.ReadFile(filepath.Join(chats, "fork.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 		{[]string{"resume", "forked-1"}, []string{"chat --room forked-1"}, []string{"matches 2"}},
 	})
 	appendTo(t, twin, `{"at":9900,"who":"me","says":"keep it"}`+"\n")
-	checkOutputs(t, run, []output{{[]string{"show", "forked-1"}, []string{"forked-1 matches 2 sessions"}, nil}})
+	checkOutputs(t, run, []output{{[]string{"show", "forked-1"}, []string{"plant the walnut", "sell it", "keep it"}, []string{"matches 2", "other sessions"}}})
 	if err := errors.Join(os.Remove(twin), os.Remove(filepath.Join(chats, "den1.jsonl"))); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestHostileParents(t *testing.T) {
 		{[]string{"sessions", "--limit", "0"}, []string{"cycle-0", "ownboss1", "ring-001", "ring-002", "boss-a", "boss-b", "foreign1", "again-01"}, []string{"kid-0001"}},
 		{[]string{"sessions", "--forks"}, []string{"ring-00"}, nil},
 		{[]string{"usage", "--by", "session", "--tree"}, nil, []string{"panic"}},
-		{[]string{"show", "twinboss"}, []string{"twinboss matches 2 sessions"}, nil},
+		{[]string{"show", "twinboss"}, []string{"tapir of boss-", "other sessions have the id twinboss too: twinboss."}, nil},
 		{[]string{"search", "tapir", "--flat", "--format", "{text}"}, []string{"tapir of cycle1", "tapir of ring2", "tapir of kid", "tapir of again-a", "tapir of both"}, nil},
 	})
 	for id, text := range map[string]string{

@@ -14,11 +14,12 @@ import (
 // tokens with others: a use counts in the session that had it first.
 func Costs(ctx context.Context, r *index.Reader, list []*session.Summary) (map[string]price.Spent, error) {
 	sharing, known := r.FilesWithDuplicates()
+	chains := r.Chains()
 	var prices price.Listed
 	costs, read := make(map[string]price.Spent, len(list)), make(map[string]bool)
 	for _, s := range list {
 		known = known && !s.Delegated // only the facts of a whole family say which uses count elsewhere
-		if spent := prices.Spending(s); known && !sharing[s.File] && !s.IsChained() {
+		if spent := prices.Spending(s); known && !sharing[s.File] && len(chains.Session(s.Path)) == 1 {
 			spent.Cost, spent.Estimated = Rounded(spent.Cost), Rounded(spent.Estimated)
 			costs[s.Path] = spent
 		} else {
@@ -28,7 +29,6 @@ func Costs(ctx context.Context, r *index.Reader, list []*session.Summary) (map[s
 	if len(read) == 0 {
 		return costs, nil
 	}
-	chains := r.Chains()
 	req := Request{By: []string{"session"}, only: func(s *session.Summary) bool { return read[chains.Head(s.Path)] }}
 	if !known {
 		t, err := Usage(ctx, r, req)

@@ -24,8 +24,7 @@ type Lineage struct {
 	all      Source
 	sessions []member
 	chains   *session.Chains
-	twins    map[string][]int // by id, of ids that several files have; built by findTwins
-	parents  []int            // -1: none, or not indexed
+	parents  []int // -1: none, or not indexed
 	forks    map[int][]int
 	owners   []int       // of subagents, the session that started it; -1: none, or not indexed. Built by Owner, like the next
 	workers  map[int]int // how many subagents work for a session in the end
@@ -35,6 +34,7 @@ type Lineage struct {
 type Source interface {
 	Beginnings() iter.Seq2[int, *session.Summary] // at least their headers
 	Summary(i int) *session.Summary
+	Chains() *session.Chains
 }
 
 // member is what a lineage knows of every file, however many there are.
@@ -45,12 +45,7 @@ type member struct {
 
 // NewLineage returns the lineage of the sessions of an index. It shares the memory of that.
 func NewLineage(all Source) *Lineage {
-	l := &Lineage{all: all, forks: make(map[int][]int)}
-	if r, ok := all.(interface{ Chains() *session.Chains }); ok {
-		l.chains = r.Chains()
-	} else {
-		l.chains = session.NewChains(all.Beginnings(), nil)
-	}
+	l := &Lineage{all: all, chains: all.Chains(), forks: make(map[int][]int)}
 	for _, s := range all.Beginnings() {
 		l.sessions = append(l.sessions, member{s.Path, s.ID, s.Part, s.ParentSession, s.Relation})
 	}
@@ -240,30 +235,6 @@ func (l *Lineage) findParents() map[string]int {
 	return found
 }
 
-// findTwins finds the ids that several files have.
-func (l *Lineage) findTwins() {
-	if l.twins != nil {
-		return
-	}
-	l.twins = make(map[string][]int)
-	first := make(map[string]int, len(l.sessions))
-	for i := range l.sessions {
-		id := l.sessions[i].id
-		if id == "" {
-			continue
-		}
-		at, ok := first[id]
-		switch {
-		case !ok:
-			first[id] = i
-		case l.twins[id] == nil:
-			l.twins[id] = []int{at, i}
-		default:
-			l.twins[id] = append(l.twins[id], i)
-		}
-	}
-}
-
 // Parent returns the session that session i was forked from; nil when its header
 // names none, or one that is not indexed.
 func (l *Lineage) Parent(i int) *session.Summary {
@@ -280,19 +251,6 @@ func (l *Lineage) Forks(i int) []*session.Summary {
 	return list
 }
 
-// Twins returns the other files with the id of session i, which imports and exports
-// leave behind.
-func (l *Lineage) Twins(i int) []*session.Summary {
-	l.findTwins()
-	var list []*session.Summary
-	for _, t := range l.twins[l.sessions[i].id] {
-		if t != i && l.sessions[t].part == l.sessions[i].part {
-			list = append(list, l.all.Summary(t))
-		}
-	}
-	return list
-}
-
 // Family returns session i, its ancestors and forks with theirs, and the other files with
 // an id of them; none for -1.
 func (l *Lineage) Family(i int) map[int]bool {
@@ -300,7 +258,6 @@ func (l *Lineage) Family(i int) map[int]bool {
 	if i < 0 {
 		return family
 	}
-	l.findTwins()
 	for left := []int{i}; len(left) > 0; {
 		at := left[len(left)-1]
 		left = left[:len(left)-1]
@@ -308,7 +265,7 @@ func (l *Lineage) Family(i int) map[int]bool {
 			continue
 		}
 		family[at] = true
-		left = append(append(left, l.forks[at]...), l.twins[l.sessions[at].id]...)
+		left = append(append(left, l.forks[at]...), lists.Map(l.chains.SameID(l.sessions[at].path), l.IndexOf)...)
 		if p := l.parents[at]; p >= 0 {
 			left = append(left, p)
 		}

@@ -88,17 +88,14 @@ func FindSession(r *index.Reader, name string) (*session.Summary, error) {
 	return s, err
 }
 
-// Namesakes returns the other sessions that have the id of a session, if it was named by this id.
-func Namesakes(r *index.Reader, s *session.Summary, name string) (list []*session.Summary) {
-	if s.ID == "" || s.IsToldApart(name) || !near.IsID(s.ID, strings.TrimSpace(name)) {
+// Namesakes returns the names of other sessions that have the id of a session, if it was named by
+// this id.
+func Namesakes(r *index.Reader, s *session.Summary, name string) []string {
+	if s.ID == "" || !near.IsID(s.ID, strings.TrimSpace(name)) {
 		return nil
 	}
-	for i, o := range r.Beginnings() {
-		if o.ID == s.ID && o.Agent == s.Agent && r.Chains().Head(o.Path) == o.Path && o.Path != r.Chains().Head(s.Path) && !session.IsVersion(o.Path) {
-			list = append(list, r.Summary(i))
-		}
-	}
-	return list
+	names := NamesOf(r)
+	return lists.Map(r.Chains().Namesakes(s.Path), func(path string) string { return names.Name(s.ID, path) })
 }
 
 // findSession returns the session with this id or file name, or the only one whose id begins with
@@ -106,6 +103,7 @@ func Namesakes(r *index.Reader, s *session.Summary, name string) (list []*sessio
 // compared without regard to case. An id names the last file of the session, ID_PART another one.
 func findSession(sessions []session.Summary, chains *session.Chains, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
+	id, from := session.CutApart(name)
 	var one, whole, heads, tails, parts, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
@@ -113,7 +111,7 @@ func findSession(sessions []session.Summary, chains *session.Chains, name string
 		handle := session.Handle(s.ID, s.Path)
 		switch {
 		case name == "":
-		case s.IsToldApart(name):
+		case from != "" && s.ID != "" && near.IsID(s.ID, id) && chains.Apart(s.Path) == from:
 			one = append(one, s)
 		case strings.EqualFold(handle, name), base == name:
 			whole = append(whole, s)
@@ -190,10 +188,15 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 	if len(prefix) < minEntryID || !rank.IsID(prefix) {
 		return nil, nil
 	}
-	summaries := make(map[uint32]*session.Summary)
+	summaries, heads := make(map[uint32]*session.Summary), make(map[string]*session.Summary)
 	for i := range r.Summaries() {
 		s := &r.Summaries()[i]
-		summaries[s.File] = s
+		summaries[s.File], heads[s.Path] = s, s
+	}
+	for file, s := range summaries {
+		if s.Part == "" {
+			summaries[file] = heads[r.Chains().Head(s.Path)]
+		}
 	}
 	var places []EntryLocation
 	seen := make(map[EntryLocation]bool)
@@ -226,6 +229,7 @@ const minEntryID = 4
 // Naming names sessions as commands accept them. It reads the list of sessions when the first
 // name is asked for: not every output shows names.
 type Naming struct {
+	chains  *session.Chains
 	counted func() *counts
 	sorted  func() *sorted
 }
@@ -277,6 +281,7 @@ type sorted struct{ heads, tails []string }
 // NewNaming returns the names of these sessions. The list must stay valid.
 func NewNaming(list iter.Seq2[int, *session.Summary], chains *session.Chains) *Naming {
 	return &Naming{
+		chains:  chains,
 		counted: sync.OnceValue(func() *counts { return count(list, chains) }),
 		sorted: sync.OnceValue(func() *sorted {
 			s := &sorted{}
@@ -401,8 +406,8 @@ func (n *Naming) eightOf(id, low string) string {
 	return ""
 }
 
-// Name names the session of a file: by its short id, with some digits if other sessions have the id
-// too, or if it cannot be typed, by its path.
+// Name names the session of a file: by its short id, with what tells it apart if other sessions have
+// the id too, or by its path if the id cannot be typed.
 func (n *Naming) Name(id, path string) string {
 	whole := func(name string) int { return n.counted().files(name) }
 	handle := session.Handle(id, path)
@@ -416,10 +421,10 @@ func (n *Naming) Name(id, path string) string {
 		return path
 	}
 	if whole(handle) > 1 {
-		if id == "" {
-			return path
+		if from := n.chains.Apart(path); from != "" {
+			return n.ShortID(id) + "." + from
 		}
-		return session.ToldApart(n.ShortID(id), path)
+		return path
 	}
 	if name := n.ShortID(handle); name == handle || whole(name) == 0 {
 		return name

@@ -56,7 +56,7 @@ func TestFindSession(t *testing.T) {
 		summary("/s/2026-03-01_01a1f7de-aaaa.jsonl", "01a1f7de-aaaa", "", 1),
 		summary("/s/2026-03-02_01a1f7df-bbbb.jsonl", "01a1f7df-bbbb", "", 2),
 		summary("/s/hand-named.jsonl", "zz-1", "", 3),
-		summary("/s/import.jsonl", "01a1f7df-bbbb", "", 4),
+		begins(summary("/s/import.jsonl", "01a1f7df-bbbb", "", 4), 7),
 		summary("/s/x.jsonl", "01", "", 5),
 		summary("/s/2026-03-03_01b0-no-header.jsonl", "", "", 6),
 		summary("/s/2026-03-04_20fe.jsonl", "20fe", "", 7),
@@ -72,12 +72,12 @@ func TestFindSession(t *testing.T) {
 		{"2", "/s/2026-03-04_20fe.jsonl"}, // and the beginning of an id before that of a file name
 		{"01", "/s/x.jsonl"},              // a whole id is meant before the beginning of others
 	} {
-		s, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), test.name)
+		s, err := find(sessions, test.name)
 		if err != nil || s.Path != test.want {
 			t.Errorf("findSession(%q) = %v, %v, want %s", test.name, s, err, test.want)
 		}
 	}
-	_, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), "01a1f7df")
+	_, err := find(sessions, "01a1f7df")
 	e, ok := errors.AsType[*AmbiguousError](err)
 	if !ok {
 		t.Fatalf("FindSession of a copied ID: %v, want it ambiguous", err)
@@ -89,12 +89,12 @@ func TestFindSession(t *testing.T) {
 	if diff := cmp.Diff([]string{"/s/import.jsonl", "/s/2026-03-02_01a1f7df-bbbb.jsonl"}, paths); diff != "" {
 		t.Errorf("candidates, the latest first (-want +got):\n%s", diff)
 	}
-	_, err = findSession(sessions, session.NewChains(eachSession(sessions), nil), "01a1f7ed-aaaa")
+	_, err = find(sessions, "01a1f7ed-aaaa")
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok || len(missing.Nearest) == 0 || missing.Nearest[0] != "01a1f7de-aaaa" {
 		t.Errorf("FindSession of a typo: %v %+v, want the nearest id", err, missing)
 	}
-	if _, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), ""); err == nil {
+	if _, err := find(sessions, ""); err == nil {
 		t.Error("FindSession of nothing found something")
 	}
 }
@@ -109,7 +109,7 @@ func TestShortIDs(t *testing.T) {
 		summary("/m", "Ünïcödé1-x", "", 1), summary("/n", "Ünïcödé1-y", "", 1), summary("/o", "notes-of-2-1234567", "", 1), summary("/p", "notes-of-1-1234567", "", 1),
 		summary("/q/no header \x1b[31m.jsonl", "", "", 1), summary("/r/2026_"+long+"1.jsonl", "", "", 1), summary("/r/2026_"+long+"2.jsonl", "", "", 1),
 	}
-	short := NewNaming(eachSession(sessions), nil).ShortID
+	short := naming(sessions).ShortID
 	for id, want := range map[string]string{
 		"01a1f7df-27f4": "7df-27f4", "01a1f7df-4312": "7df-4312", "01a1f7df-43d4": "7df-43d4",
 		"9470c69e-8ef4": "9470c69e", "abc": "abc", "": "", "other-id-of-none": "other-id",
@@ -126,7 +126,7 @@ func TestShortIDs(t *testing.T) {
 		id := session.Handle(sessions[i].ID, sessions[i].Path)
 		if name := short(id); !utf8.ValidString(name) {
 			t.Errorf("short(%q) = %q, a part of a character", id, name)
-		} else if s, err := findSession(sessions, session.NewChains(eachSession(sessions), nil), name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
+		} else if s, err := find(sessions, name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
 			t.Errorf("findSession(%q) = %v, %v, want %s, whose short id this is", name, s, err, sessions[i].Path)
 		}
 	}
@@ -140,21 +140,21 @@ func TestShortIDsAreFound(t *testing.T) {
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
 		}
-		naming, ordered := NewNaming(eachSession(list), nil), NewNaming(eachSession(list), nil)
+		names, ordered := naming(list), naming(list)
 		for _, n := range []*numbers{&ordered.counted().whole, &ordered.counted().heads, &ordered.counted().tails} {
 			n.asked.Store(fewNames)
 		}
-		short := naming.ShortID
+		short := names.ShortID
 		for i, id := range ids {
-			if one, many := naming.Name(id, list[i].Path), ordered.Name(id, list[i].Path); one != many {
+			if one, many := names.Name(id, list[i].Path), ordered.Name(id, list[i].Path); one != many {
 				t.Errorf("%q is named %q if few names are asked for, %q if many are", id, one, many)
 			}
 			if len(id) > near.ShortID {
-				if got, want := short(id), naming.uniquePart(id, strings.ToLower(id)); got != want {
+				if got, want := short(id), names.uniquePart(id, strings.ToLower(id)); got != want {
 					t.Errorf("short(%q) = %q by counting, %q by comparing", id, got, want)
 				}
 			}
-			if s, err := findSession(list, session.NewChains(eachSession(list), nil), short(id)); err != nil || s != &list[i] {
+			if s, err := find(list, short(id)); err != nil || s != &list[i] {
 				t.Errorf("findSession(%q) = %v, %v, want %s", short(id), s, err, id)
 			}
 		}
@@ -170,7 +170,7 @@ func TestLineage(t *testing.T) {
 		summary("/s/c/loop1.jsonl", "loop1", "/s/c/loop2.jsonl", 4),
 		summary("/s/c/loop2.jsonl", "loop2", "/s/c/loop1.jsonl", 5),
 		summary("/s/c/self.jsonl", "self", "/s/c/self.jsonl", 6),
-		summary("/s/c/twin.jsonl", "root", "", 7),
+		begins(summary("/s/c/twin.jsonl", "root", "", 7), 7),
 	}
 	l := NewLineage(summaries(sessions))
 	parents := make([]string, len(sessions))
@@ -190,8 +190,8 @@ func TestLineage(t *testing.T) {
 	if diff := cmp.Diff([]string{"fork2", "fork1"}, forks); diff != "" {
 		t.Errorf("forks of root, the oldest first (-want +got):\n%s", diff)
 	}
-	if twins := l.Twins(0); len(twins) != 1 || twins[0].Path != "/s/c/twin.jsonl" {
-		t.Errorf("twins of root: %v", twins)
+	if twins := l.chains.SameID("/s/a/2026_root.jsonl"); len(twins) != 1 || twins[0] != "/s/c/twin.jsonl" {
+		t.Errorf("files with the id of root: %v", twins)
 	}
 	order, depth := l.families([]int{0, 1, 2, 3, 4, 5})
 	var rows []string
@@ -266,7 +266,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 		summary("/s/escape.jsonl", "\x1b[31mred", "", 12),
 		summary("/s/file.jsonl", "x.jsonl", "", 13),
 		summary("/s/twin1.jsonl", "03c3f7de-aaaa-bbbb", "", 14),
-		summary("/s/twin2.jsonl", "03c3f7de-aaaa-bbbb", "", 15),
+		begins(summary("/s/twin2.jsonl", "03c3f7de-aaaa-bbbb", "", 15), 7),
 		summary("/s/long.jsonl", strings.Repeat("x", 3000), "", 16),
 		summary("/s/with space; and more.jsonl", "", "", 17),
 		summary("/s/ends_.jsonl", "", "", 18),
@@ -275,7 +275,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 		summary("/s/日本語のセッション.jsonl", "", "", 21),
 		summary("/s/last.jsonl", "", "", 22),
 	}
-	names := NewNaming(eachSession(list), nil).Name
+	names := naming(list).Name
 	for i := range list {
 		name := names(list[i].ID, list[i].Path)
 		if strings.HasPrefix(name, "-") || name == Last {
@@ -289,7 +289,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 			typed, at := SplitTarget(arg)
 			found, err := &session.Summary{Path: typed}, error(nil)
 			if !session.IsPath(typed) {
-				found, err = findSession(list, session.NewChains(eachSession(list), nil), typed)
+				found, err = find(list, typed)
 			}
 			if err != nil || found.Path != list[i].Path || at != entry {
 				t.Errorf("%q for %s: found %+v, entry %q, error %v", arg, list[i].Path, found, at, err)
@@ -313,9 +313,27 @@ func TestNamesFindTheirSession(t *testing.T) {
 	}
 }
 
+// begins returns a summary of a file whose first message is another one.
+func begins(s session.Summary, with uint64) session.Summary {
+	s.Begins = with
+	return s
+}
+
+func naming(list []session.Summary) *Naming {
+	return NewNaming(eachSession(list), session.NewChains(eachSession(list), session.Twins{}))
+}
+
+func find(list []session.Summary, name string) (*session.Summary, error) {
+	return findSession(list, session.NewChains(eachSession(list), session.Twins{}), name)
+}
+
 // summaries are a Source in memory.
 type summaries []session.Summary
 
 func (s summaries) Beginnings() iter.Seq2[int, *session.Summary] { return eachSession(s) }
+
+func (s summaries) Chains() *session.Chains {
+	return session.NewChains(eachSession(s), session.Twins{})
+}
 
 func (s summaries) Summary(i int) *session.Summary { return &s[i] }

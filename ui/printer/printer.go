@@ -90,8 +90,10 @@ func (l Layout) sessionID(id, path string) string {
 	if l.ShortID == nil || handle == "" {
 		return handle
 	}
-	if name := l.name(id, path); !session.IsPath(name) {
-		return name
+	if l.Name != nil {
+		if name := l.Name(id, path); !session.IsPath(name) {
+			return name
+		}
 	}
 	return l.ShortID(handle)
 }

@@ -200,6 +200,7 @@ func (p *showText) facts() {
 	}
 	more := f.Started - len(f.Subagents)
 	p.note(human.When(more > 0, fmt.Sprintf("and %d more (pigrep sessions --subagents)", more)))
+	p.note(human.When(len(f.Namesakes) > 0, "other sessions with this id: "+terminal.Clean(strings.Join(f.Namesakes, ", "))))
 	for _, path := range f.Twins {
 		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
 	}

@@ -173,7 +173,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	n := &rec.Nodes[k]
 	e := &Entry{
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
-		Labelled: rec.Labels[n.ID], Time: rec.TimeOf(n),
+		Labelled: c.Record.Labels[c.Record.Nodes[i].ID], Time: rec.TimeOf(n),
 	}
 	if c.files != nil {
 		e.SessionPath = rec.Path

@@ -153,9 +153,15 @@ func (f *Filter) addSessions(values []string) {
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		name := session.BaseName(s.Path)
 		return slices.ContainsFunc(values, func(v string) bool {
-			return near.IsID(session.Handle(s.ID, s.Path), v) || s.IsToldApart(v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
+			return near.IsID(session.Handle(s.ID, s.Path), v) || isApart(s, v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
 		})
 	})
+}
+
+// isApart reports whether a name that tells a session from others with its id may be of s.
+func isApart(s *session.Summary, name string) bool {
+	id, from := session.CutApart(name)
+	return from != "" && s.ID != "" && near.IsID(s.ID, id) && s.MayBe(from)
 }
 
 func (f *Filter) addAgents(values []string) {

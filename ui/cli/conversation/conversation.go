@@ -107,8 +107,7 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		return nil, Problem(x, err)
 	}
 	if others := sessions.Namesakes(x.Reader, s, typed); len(others) > 0 {
-		names := lists.Map(others, func(o *session.Summary) string { return sessions.NamesOf(x.Reader).Name(o.ID, o.Path) })
-		x.App.Advise("", "other sessions have the id %s too: %s; this is the latest one", typed, strings.Join(names[:min(len(names), MaxCandidates)], ", "))
+		x.App.Advise("", "other sessions have the id %s too: %s; this is the latest one", typed, strings.Join(others[:min(len(others), MaxCandidates)], ", "))
 	}
 	return Open(x, s.Path, entry)
 }
@@ -449,9 +448,8 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *show.Sess
 			f.Subagents = append(f.Subagents, t.relative(s))
 		}
 	}
-	for _, s := range t.Lineage.Twins(t.Index) {
-		f.Twins = append(f.Twins, s.Path)
-	}
+	f.Twins = r.Chains().SameID(own.Path)
+	f.Namesakes = lists.Map(r.Chains().Namesakes(own.Path), func(path string) string { return t.names.Name(own.ID, path) })
 	return nil
 }
 
