@@ -304,7 +304,7 @@ func (c *Chains) Whole(s *Summary, other func(path string) *Summary) *Summary {
 	for _, path := range twins {
 		o := other(path)
 		files = append(files, o.File)
-		if whole.Oldest.IsZero() || !o.Oldest.IsZero() && !o.Oldest.After(whole.Oldest) {
+		if !o.Oldest.IsZero() && (whole.Oldest.IsZero() || o.Oldest.Before(whole.Oldest)) {
 			whole.begin(o)
 		}
 		whole.addNames(o)

@@ -57,7 +57,7 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 	twin := filepath.Join(chats, "elsewhere", "fork.jsonl")
 	appendTo(t, twin, string(data))
 	checkOutputs(t, run, []output{
-		{[]string{"show", "forked-1"}, []string{"plant the walnut", "sell it", "same id as"}, []string{"matches 2"}},
+		{[]string{"show", "forked-1"}, []string{"plant the walnut", "sell it", "also in "}, []string{"matches 2"}},
 		{[]string{"resume", "forked-1"}, []string{"chat --room forked-1"}, []string{"matches 2"}},
 	})
 	appendTo(t, twin, `{"at":9900,"who":"me","says":"keep it"}`+"\n")

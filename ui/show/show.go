@@ -52,6 +52,7 @@ type SessionFacts struct {
 	Parent    *Relative  `json:"parent,omitempty"`
 	Children  []Relative `json:"forkedInto,omitempty"`
 	Twins     []string   `json:"sameId,omitempty"`           // other files with the same id
+	Files     []string   `json:"files,omitempty"`            // other files of this session
 	Namesakes []string   `json:"namesakes,omitempty"`        // names of the other sessions with this id
 	Subagents []Relative `json:"subagents,omitempty"`        // that it started, the first of them
 	Started   int        `json:"startedSubagents,omitempty"` // all of these

@@ -201,8 +201,8 @@ func (p *showText) facts() {
 	more := f.Started - len(f.Subagents)
 	p.note(human.When(more > 0, fmt.Sprintf("and %d more (pigrep sessions --subagents)", more)))
 	p.note(human.When(len(f.Namesakes) > 0, "other sessions with this id: "+terminal.Clean(strings.Join(f.Namesakes, ", "))))
-	for _, path := range f.Twins {
-		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
+	for _, path := range f.Files {
+		p.note("also in " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
 	}
 	p.note(human.When(!p.s.Branches, human.Some(f.Abandoned, "entry on abandoned branches (--tree, --all)", "entries on abandoned branches (--tree, --all)")))
 	p.note(human.Some(f.Skipped, "malformed line skipped", "malformed lines skipped"))

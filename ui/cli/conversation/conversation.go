@@ -449,6 +449,7 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *show.Sess
 		}
 	}
 	f.Twins = r.Chains().SameID(own.Path)
+	f.Files = r.Chains().Twins(own.Path)
 	f.Namesakes = lists.Map(r.Chains().Namesakes(own.Path), func(path string) string { return t.names.Name(own.ID, path) })
 	return nil
 }
