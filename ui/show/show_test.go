@@ -49,7 +49,7 @@ func conversationIn(t *testing.T, name string) (*entry.Conversation, SessionFact
 		Children: []Relative{
 			{SessionPath: "/home/u/x.jsonl", SessionID: "77777777", ShortID: "77777777", Title: "続き: リダイレクト", Created: at(day), Shared: 20},
 		},
-		Files: []string{"/home/u/copy.jsonl"},
+		Twins: []string{"/home/u/copy.jsonl"}, Files: []string{"/home/u/copy.jsonl"},
 	}
 }
 
