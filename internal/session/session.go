@@ -10,6 +10,7 @@ package session
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,6 +69,12 @@ func ShortAgent(name string) string {
 	short, _, _ := strings.Cut(name, ".")
 	return short
 }
+
+// ToolKey returns what names of a tool that differ in case only have in common: agents write bash and Bash.
+func ToolKey(name string) string { return strings.ToLower(name) }
+
+// ToolName returns the one of several names of a tool that lists show, the one in small letters.
+func ToolName(written []string) string { return slices.Max(written) }
 
 // FullModel returns provider/model as far as they are known, "" without a model.
 func FullModel(provider, model string) string {

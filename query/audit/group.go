@@ -17,18 +17,19 @@ import (
 
 // Key has the values of the dimensions that a row was grouped by.
 type Key struct {
-	Tool        *string `json:"tool,omitempty"`
-	Action      string  `json:"action,omitempty"` // what calls do: session.Deeds
-	Day         string  `json:"day,omitempty"`
-	Week        string  `json:"week,omitempty"`
-	Month       string  `json:"month,omitempty"`
-	Block       string  `json:"block,omitempty"` // when it began, in UTC
-	Model       *string `json:"model,omitempty"` // "" when none is named
-	Agent       *string `json:"agent,omitempty"` // as of session.ShortAgent
-	Project     *string `json:"project,omitempty"`
-	SessionPath string  `json:"sessionPath,omitempty" wire:"session"`
-	SessionID   string  `json:"sessionId,omitempty"`
-	SessionName string  `json:"sessionName,omitempty" wire:"lines"`
+	Tool        *string  `json:"tool,omitempty"`                   // of names that differ in case only: as of session.ToolName
+	ToolNames   []string `json:"toolNames,omitempty" wire:"exact"` // as written, if they are several
+	Action      string   `json:"action,omitempty"`                 // what calls do: session.Deeds
+	Day         string   `json:"day,omitempty"`
+	Week        string   `json:"week,omitempty"`
+	Month       string   `json:"month,omitempty"`
+	Block       string   `json:"block,omitempty"` // when it began, in UTC
+	Model       *string  `json:"model,omitempty"` // "" when none is named
+	Agent       *string  `json:"agent,omitempty"` // as of session.ShortAgent
+	Project     *string  `json:"project,omitempty"`
+	SessionPath string   `json:"sessionPath,omitempty" wire:"session"`
+	SessionID   string   `json:"sessionId,omitempty"`
+	SessionName string   `json:"sessionName,omitempty" wire:"lines"`
 }
 
 // field returns where the key has the value of a dimension: one that may be empty is absent without the
@@ -54,6 +55,27 @@ func (req *Request) key(r *index.Reader, values []string) (k Key) {
 	return k
 }
 
+// addNames adds names of the tool, as they are written.
+func (k *Key) addNames(names []string) {
+	if k.Tool == nil {
+		return
+	}
+	all := append(slices.Concat(k.ToolNames, names), *k.Tool)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	name := session.ToolName(all)
+	if k.Tool, k.ToolNames = &name, nil; len(all) > 1 {
+		k.ToolNames = all
+	}
+}
+
+// Join adds the names by which another key calls the same tool.
+func (k *Key) Join(o *Key) {
+	if o.Tool != nil {
+		k.addNames(append(slices.Clone(o.ToolNames), *o.Tool))
+	}
+}
+
 // Value returns the value of a dimension, "" if it has none.
 func (k *Key) Value(by string) string {
 	text, absent := k.field(by)
@@ -74,7 +96,9 @@ type table[T any] struct {
 	by       []string
 	location *time.Location
 	build    func(values []string) *T
-	rows     map[string]*T // by the values; what sorts them must order any two
+	rows     map[string]*T   // by the values; what sorts them must order any two
+	keys     map[*T][]string // the values of a row
+	written  map[*T][]string // the names of the tool of a row
 
 	file   *file // of the facts that are added
 	owner  *file // the session that they count for
@@ -100,7 +124,7 @@ type day struct {
 
 func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	return &table[T]{
-		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T), recent: make(map[[3]int]*T),
+		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T), keys: make(map[*T][]string), written: make(map[*T][]string), recent: make(map[[3]int]*T),
 		timed: slices.ContainsFunc(req.By, IsPeriod),
 	}
 }
@@ -142,11 +166,12 @@ func (t *table[T]) row(i int) *T {
 func (t *table[T]) find(i int) *T {
 	t.values, t.key = t.values[:0], t.key[:0]
 	for _, by := range t.by {
-		v := ""
+		v, same := "", ""
 		switch by {
 		case "tool":
 			if t.tools != nil {
 				v = t.tools.At(i)
+				same = session.ToolKey(v)
 			}
 		case "action":
 			if t.deed != nil {
@@ -170,7 +195,7 @@ func (t *table[T]) find(i int) *T {
 			v = t.day.block
 		}
 		t.values = append(t.values, v)
-		t.key = append(append(t.key, v...), 0)
+		t.key = append(append(t.key, cmp.Or(same, v)...), 0)
 	}
 	row := t.rows[string(t.key)]
 	if row == nil {
@@ -179,7 +204,11 @@ func (t *table[T]) find(i int) *T {
 			values[k] = strings.Clone(v) // the piece's own
 		}
 		row = t.build(values)
-		t.rows[string(t.key)] = row
+		t.rows[string(t.key)], t.keys[row] = row, values
+	}
+	if at := slices.Index(t.by, "tool"); at >= 0 && !slices.Contains(t.written[row], t.values[at]) {
+		t.written[row] = append(t.written[row], strings.Clone(t.values[at]))
+		t.keys[row][at] = session.ToolName(t.written[row])
 	}
 	return row
 }

@@ -234,7 +234,7 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 		}
 		for part := range rnd.IntN(4) {
 			c := session.CallFact{
-				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Deed: session.Deed(rnd.IntN(len(session.Deeds))), Model: model, Broken: rnd.IntN(9) == 0,
+				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "Bash", "read", "Edit", "!", ""), Deed: session.Deed(rnd.IntN(len(session.Deeds))), Model: model, Broken: rnd.IntN(9) == 0,
 				Outcome: session.Outcome{Failed: rnd.IntN(5) == 0, Rejected: rnd.IntN(9) == 0, Bytes: rnd.Int64N(1e6), Exit: session.Unknown, Duration: session.Unknown},
 			}
 			if rnd.IntN(4) > 0 {
@@ -417,6 +417,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 		}
 		return seen[copy] == p
 	}
+	names := make(map[string]map[string]bool) // of the tools of a row, as written
 	tools, commands, usage, sources := make(map[string]*tally[audit.ToolRow]), make(map[string]*tally[audit.CommandRow]), make(map[string]*tally[audit.UsageRow]), make(map[string]*tally[audit.SourceRow])
 	toolTotal, usageTotal := tallyOf(map[string]*tally[audit.ToolRow]{}, "", audit.ToolRow{Type: "total"}), tallyOf(map[string]*tally[audit.UsageRow]{}, "", audit.UsageRow{Type: "total"})
 	for _, f := range files {
@@ -448,7 +449,13 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 			if len(by) == 0 {
 				by = []string{"tool"}
 			}
-			k, joined := key(by, f, c.Time, c.Tool, c.Deed.String(), c.Model)
+			k, joined := key(by, f, c.Time, strings.ToLower(c.Tool), c.Deed.String(), c.Model)
+			if slices.Contains(by, "tool") {
+				if names[joined] == nil {
+					names[joined] = make(map[string]bool)
+				}
+				names[joined][c.Tool] = true
+			}
 			for _, g := range []*tally[audit.ToolRow]{tallyOf(tools, joined, audit.ToolRow{Type: "tool", Key: k}), toolTotal} {
 				g.files[f.Path] = true
 				g.last = max(g.last, at)
@@ -560,8 +567,14 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 		return r
 	}
 	var toolRows []audit.ToolRow
-	for _, g := range tools {
-		toolRows = append(toolRows, finishTool(g))
+	for joined, g := range tools {
+		row := finishTool(g)
+		if list := slices.Sorted(maps.Keys(names[joined])); len(list) == 1 {
+			row.Tool = &list[0]
+		} else if len(list) > 1 { // bash and Bash, and the one without a capital is its name
+			row.Tool, row.ToolNames = &list[len(list)-1], list
+		}
+		toolRows = append(toolRows, row)
 	}
 	var commandRows []audit.CommandRow
 	for _, g := range commands {

@@ -163,6 +163,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	for _, g := range rows {
 		row := g.finish()
 		row.Key = req.key(r, g.keys)
+		row.addNames(table.written[g])
 		t.Rows = append(t.Rows, row)
 		if req.Together {
 			t.Parts = append(t.Parts, g.part())

@@ -65,13 +65,16 @@ type Day struct {
 // The fields that count sessions of several agents or machines only.
 const agent, host = "agent", "host"
 
+// tool is the field whose values are names of tools.
+const tool = "tool"
+
 // keywords are the fields that documents have, by their names in the query language.
 var keywords = []struct {
 	name  string
 	field segment.Field
 }{
 	{"kind", segment.FieldKind},
-	{"tool", segment.FieldTool},
+	{tool, segment.FieldTool},
 	{"model", segment.FieldModel},
 }
 
@@ -284,7 +287,7 @@ func (c *counter) response() *Counted {
 	}
 	res.Fields = append(res.Fields, Field{"project", sorted(projects)})
 	for i, k := range keywords {
-		res.Fields = append(res.Fields, Field{k.name, sorted(c.values[i])})
+		res.Fields = append(res.Fields, newField(k.name, c.values[i]))
 	}
 	for start, n := range c.days {
 		res.Days = append(res.Days, Day{start, n})
@@ -332,12 +335,31 @@ func Merge(list []*Response) *Response {
 	agents = slices.Compact(agents)
 	for _, name := range names {
 		if (name != agent || len(agents) > 1) && (name != host || len(list) > 1) {
-			m.Fields = append(m.Fields, Field{name, sorted(values[name])})
+			m.Fields = append(m.Fields, newField(name, values[name]))
 		}
 	}
 	m.Days = slices.Collect(maps.Values(days))
 	lists.Sort(m.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
 	return m
+}
+
+// newField returns a field. Names of a tool that differ in case only are one value.
+func newField(name string, counts map[string]int) Field {
+	if name == tool {
+		written := make(map[string][]string)
+		for name := range counts {
+			key := session.ToolKey(name)
+			written[key] = append(written[key], name)
+		}
+		joined := make(map[string]int, len(written))
+		for _, names := range written {
+			for _, name := range names {
+				joined[session.ToolName(names)] += counts[name]
+			}
+		}
+		counts = joined
+	}
+	return Field{name, sorted(counts)}
 }
 
 func sorted(counts map[string]int) (list []Value) {

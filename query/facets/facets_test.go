@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,5 +144,16 @@ func TestFacetsOfEverything(t *testing.T) {
 	}
 	if kinds != res.Hits {
 		t.Errorf("%d documents of all kinds, want %d", kinds, res.Hits)
+	}
+}
+
+// What agents call bash and Bash is one tool, and its filter finds both.
+func TestNamesOfToolsInAnyCase(t *testing.T) {
+	got := newField(tool, map[string]int{"Bash": 3, "bash": 2, "Read": 4, "": 1}).Values
+	if want := []Value{{"bash", 5}, {"Read", 4}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := newField("project", map[string]int{"Web": 1, "web": 2}).Values; len(got) != 2 {
+		t.Errorf("projects: %v", got)
 	}
 }

@@ -56,7 +56,13 @@ func addFields(sum, row reflect.Value) {
 	}
 }
 
-func keyOf(k *audit.Key, by []string) string { return strings.Join(k.Values(by), "\x00") }
+func keyOf(k *audit.Key, by []string) string {
+	values := k.Values(by)
+	if at := slices.Index(by, "tool"); at >= 0 {
+		values[at] = session.ToolKey(values[at])
+	}
+	return strings.Join(values, "\x00")
+}
 
 // covered adds up what tables say beside their rows.
 func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
@@ -110,6 +116,7 @@ func newTool(t *audit.ToolTable, i int, row *audit.ToolRow) tool {
 
 func (x *tool) add(o *tool) {
 	addUp(&x.ToolRow, &o.ToolRow)
+	x.Key.Join(&o.Key)
 	addUp(&x.ToolPart, &o.ToolPart)
 	for d, n := range o.times {
 		x.times[d] += n

@@ -34,6 +34,9 @@ func shelves(t *testing.T, n int) (list []*scene) {
 			call := stories.Called("bash", map[string]any{"command": fmt.Sprintf("git log token%d | head", i)})
 			call.Minute = 100 + i
 			s.Entries = append(s.Entries, call, stories.Result("bash", "bash: gti: command not found token", i%2 == 0))
+			again := stories.Called("Bash", map[string]any{"command": "git status"}) // as another agent calls it
+			again.Minute = 150 + i
+			s.Entries = append(s.Entries, again, stories.Result("Bash", "nothing to commit", false))
 			name := fmt.Sprintf("p%d/%s.jsonl", i%2, s.Name)
 			files[name] = s.Text()
 			if seed%2 == 0 || i%2 == 1 {
@@ -344,7 +347,7 @@ func TestUnionOfTables(t *testing.T) {
 			tables = ask(without)
 		}
 		got := merge.Tools(tables)
-		if got.Total.Calls != want.Total.Calls || i%2 == 0 && fmt.Sprint(got.Rows[0].Calls) != fmt.Sprint(want.Rows[0].Calls) {
+		if got.Total.Calls != want.Total.Calls || i%2 == 0 && (got.Rows[0].Calls != want.Rows[0].Calls || *got.Rows[0].Tool != "bash" || len(got.Rows[0].ToolNames) != 2) {
 			t.Errorf("scene %d: %d calls, of one index %d", i, got.Total.Calls, want.Total.Calls)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"pigrep/lab/testkit"
 )
@@ -97,9 +98,17 @@ func (n *network) kept() []string {
 	return list
 }
 
-// end ends a connection that is kept.
+// end ends a connection that is kept. It returns once ssh has removed the socket.
 func (n *network) end(socket string) error {
-	return exec.Command("ssh", "-O", "exit", "-o", "ControlPath="+socket, "any").Run()
+	if err := exec.Command("ssh", "-O", "exit", "-o", "ControlPath="+socket, "any").Run(); err != nil {
+		return err
+	}
+	for {
+		if _, err := os.Lstat(socket); err != nil {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // start starts the sshd of a machine, which settings may change, and waits until it listens.
