@@ -136,8 +136,11 @@ func naming(x *Snapshot) func() *sessions.Naming {
 // name says in an answer how commands call its sessions, and remembers it.
 func (o *Opening) name(answer any, naming func() *sessions.Naming) {
 	ssh.Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
+		if f.Name != "SessionPath" || v.String() == "" {
+			return
+		}
 		id := of.FieldByName("SessionID")
-		if f.Name != "SessionPath" || v.String() == "" || !id.IsValid() {
+		if !id.IsValid() {
 			return
 		}
 		name := naming().Name(id.String(), v.String())
