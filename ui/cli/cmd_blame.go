@@ -46,14 +46,11 @@ type blameOptions struct {
 	Vimgrep bool
 }
 
-// takes wants one argument, which an example shows.
-func takes(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" && cmd.Name() == "commit" {
-			return problem.Usagef(example, "%s takes one %s, not %d", cmd.Name(), what, len(args))
-		}
-		return nil
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return problem.Usagef("name a file, and lines if only these matter: pigrep blame main.go:10-20", "blame takes one file, not %d", len(args))
 	}
+	return nil
 }
 
 func completeFile(*app.App) complete {
@@ -191,37 +188,18 @@ func repositoryOf(path string) string {
 	}
 }
 
-type commitOptions struct {
+type logOptions struct {
 	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
+	Limit  flags.Number
+	commit bool
+}
+
+func (o *logOptions) AddFlags(cmd *cobra.Command) {
+	flags.AddHidden(cmd.Flags(), "commit", "", "the argument is a commit", &o.commit)
 }
 
 var pullRequest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:#|pull/|pr/)(\d+)$`) })
-
-func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string) error {
-	q, err := asking.Begin(a, &o.Shared)
-	if err != nil {
-		return err
-	}
-	var req blame.CommitRequest
-	if m := pullRequest().FindStringSubmatch(args[0]); m != nil {
-		req.Pull = m[1]
-	} else {
-		hash, err := commitOf(ctx, a, a.Absolute("."), args[0])
-		if err != nil {
-			return err
-		}
-		if req.Commits, err = commitsBefore(ctx, a, a.Absolute("."), hash, "", 1); err != nil {
-			return err
-		}
-	}
-	return askCommits(ctx, a, q, &o.Shared, &o.Options, "commit", a.Absolute("."), req, false)
-}
-
-type logOptions struct {
-	commitOptions
-	Limit flags.Number
-}
 
 // defaultCommits is how many commits log lists; it reads what each of them changed.
 const defaultCommits = 20
@@ -231,19 +209,41 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	most := defaultCommits
-	if o.Limit.Given {
-		most = cmp.Or(o.Limit.N, math.MaxInt32-1) // 0 is no limit
+	name, dir := strings.Join(args, ""), a.Absolute(".")
+	if o.commit && name == "" {
+		return problem.Usagef("name a commit: pigrep log HEAD", "commit takes one commit, not 0")
 	}
-	dir, list, err := logged(ctx, a, strings.Join(args, ""), most+1)
-	if err != nil {
-		return err
+	pull := pullRequest().FindStringSubmatch(name)
+	_, pathErr := os.Lstat(a.Absolute(name))
+	var hash string
+	if name != "" && pull == nil && (o.commit || pathErr != nil) {
+		if hash, err = commitOf(ctx, a, dir, name); err != nil && o.commit {
+			return err
+		}
 	}
-	more := len(list) > most
-	return askCommits(ctx, a, q, &o.Shared, &o.Options, "log", dir, blame.CommitRequest{Commits: list[:min(len(list), most)]}, more)
+	var req blame.CommitRequest
+	switch {
+	case pull != nil && (o.commit || pathErr != nil):
+		req.Pull = pull[1]
+	case hash != "":
+		if req.Commits, err = commitsBefore(ctx, a, dir, hash, "", 1); err != nil {
+			return err
+		}
+	default:
+		most := defaultCommits
+		if o.Limit.Given {
+			most = cmp.Or(o.Limit.N, math.MaxInt32-1) // 0 is no limit
+		}
+		dir, list, err := logged(ctx, a, name, most+1)
+		if err != nil {
+			return err
+		}
+		return askCommits(ctx, a, q, o, "log", dir, blame.CommitRequest{Commits: list[:min(len(list), most)]}, len(list) > most)
+	}
+	return askCommits(ctx, a, q, o, "commit", dir, req, false)
 }
 
-func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command, dir string, req blame.CommitRequest, more bool) error {
+func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *logOptions, command, dir string, req blame.CommitRequest, more bool) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
 		return compareCommits(ctx, a, dir, req, func(req blame.CommitRequest) (*blame.CommitResponse, error) { return remote.Commits.Ask(ctx, x, req) })
@@ -258,7 +258,7 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
 	x.Know(&q.Out.Layout)
-	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command, More: more}); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Commits{Response: res, Command: command, More: more}); err != nil {
 		return err
 	}
 	if len(res.Unread) > 0 { // a warning says so
@@ -269,7 +269,7 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 			a.Explain("", "no commit changed it")
 			return
 		}
-		a.Explain("", "no session of %s made %s, as far as they say", human.Plural(res.Index.Files, "file", "files"), human.Plural(len(res.Rows), "commit", "commits"))
+		a.Explain("", "no session made %s (%s searched)", map[bool]string{true: "this commit", false: "these commits"}[len(res.Rows) == 1], human.Plural(res.Index.Files, "session file", "session files"))
 	})
 }
 

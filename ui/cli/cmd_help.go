@@ -66,7 +66,10 @@ func newHelpCommand(a *app.App) *cobra.Command {
 				_, err := a.Out.WriteString(text)
 				return err
 			}
-			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() && !c.Hidden {
+			if now := former[args[0]]; now != nil {
+				args[0] = now[0]
+			}
+			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() {
 				return c.Help()
 			}
 			hint := "topics: " + strings.Join(help.Topics, ", ") + "; `pigrep help` lists the commands"
@@ -261,6 +264,9 @@ var release, commit string
 type versionOptions struct {
 	flags.Shared `takes:"output -color -hyperlink -quiet -verbose" ignores:"files output"`
 }
+
+// AddFlags hides the command, an old name of --version.
+func (o *versionOptions) AddFlags(cmd *cobra.Command) { cmd.Hidden = true }
 
 func runVersion(_ context.Context, a *app.App, o *versionOptions, _ []string) error {
 	out, err := o.Printer(a)

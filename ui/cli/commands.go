@@ -32,11 +32,9 @@ type command struct {
 // commands returns the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
-		{"blame", of("blame FILE[:LINE[-LINE]]", takes("file", "name a file, and lines if only these matter: pigrep blame main.go:10-20"), completeFile, runBlame), "annotate who"},
-		{"commit", of("commit REV", takes("commit", "name a commit: pigrep commit HEAD"), nil, runCommit), ""},
+		{"blame", of("blame FILE[:LINE[-LINE]]", oneFile, completeFile, runBlame), "annotate who"},
 		{"completion", forShell("completion", shells, runCompletion), ""},
 		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
-		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},
 		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", of("grep PATTERN...", nil, nil, runGrep), ""},
@@ -48,7 +46,7 @@ func commands() []command {
 		}, func(ctx context.Context, a *app.App, o *upkeep.KeepOptions, agents []string) error {
 			return upkeep.RunKeep(ctx, a, o, agents, func() *cobra.Command { return newRootCommand(a) })
 		}), "archive backup"},
-		{"log", of("log [PATH]", onePath, completeFile, runLog), ""},
+		{"log", of("log [REV | PATH]", onePath, completeFile, runLog), ""},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"recap", of("recap [SESSION]", nil, completeSession, runRecap), "summary summarize done"},
@@ -60,7 +58,7 @@ func commands() []command {
 		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
 		{"skill", of("skill", noArgs, nil, runSkill), ""},
-		{"status", of("status", noArgs, nil, upkeep.RunStatus), ""},
+		{"status", of("status", noArgs, nil, upkeep.RunStatus), "fsck check"},
 		{"tools", newToolsCommand, "audit"},
 		{"tui", of("tui [QUERY...]", nil, nil, runTUI), "ui interactive"},
 		{"usage", of("usage", noArgs, nil, runUsage), "cost costs stats tokens"},
@@ -69,6 +67,9 @@ func commands() []command {
 		{"web", of("web [QUERY...]", nil, nil, runWeb), "serve browse browser"},
 	}
 }
+
+// former are commands of earlier versions, and how they are written now.
+var former = map[string][]string{"commit": {"log", "--commit"}, "doctor": {"status", "--check"}}
 
 // of returns what makes a command with options of its own: how it is called, which arguments
 // it takes and how they are completed, and what it runs.
@@ -160,7 +161,7 @@ func newBareCommand(a *app.App) *cobra.Command {
 		brief := len(args) > 0 && !slices.Contains(args, "--help")
 		switch {
 		case !cmd.HasParent():
-			fmt.Fprint(a.Out, help.Root(cmd, brief))
+			fmt.Fprint(a.Out, help.Root())
 		case brief:
 			fmt.Fprint(a.Out, help.Brief(cmd))
 		default:
@@ -198,6 +199,8 @@ func commandFirst(a *app.App, args []string) []string {
 			if takesNext(flags(), arg) {
 				i++
 			}
+		case former[arg] != nil:
+			return slices.Concat(former[arg], args[:i], args[i+1:])
 		case slices.Contains(names, arg):
 			return slices.Concat([]string{arg}, args[:i], args[i+1:])
 		default:
@@ -214,7 +217,7 @@ func commandFirst(a *app.App, args []string) []string {
 // begin with its name; "" if flags or quotes show that the command was meant.
 func queryIn(args []string) string {
 	isNoWord := func(arg string) bool { return strings.HasPrefix(arg, "-") || strings.ContainsAny(arg, " \t\n:/") }
-	if len(args) < 2 || args[0] == searchName || !slices.Contains(commandNames(), args[0]) || slices.ContainsFunc(args, isNoWord) {
+	if len(args) < 2 || args[0] == searchName || former[args[0]] == nil && !slices.Contains(commandNames(), args[0]) || slices.ContainsFunc(args, isNoWord) {
 		return ""
 	}
 	return problem.SearchFor(args)

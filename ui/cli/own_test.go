@@ -18,10 +18,8 @@ import (
 // runsOfCommands has runs of every command. Those of refused open an index.
 var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"blame":      {refused: [][]string{{"blame", "own_test.go"}}},
-	"commit":     {refused: [][]string{{"commit", "#1"}}},
 	"completion": {other: [][]string{{"completion", "bash"}}},
 	"config":     {other: [][]string{{"config"}, {"config", "index-dir"}}},
-	"doctor":     {refused: [][]string{{"doctor"}, {"doctor", "--deep", "--repair"}}},
 	"export":     {refused: [][]string{{"export", "s000000", "-o", "OUT"}}},
 	"fix":        {refused: [][]string{{"fix", "needle0"}}},
 	"grep":       {refused: [][]string{{"grep", "needle0"}, {"grep", "--no-update", "needle0"}}},
@@ -29,7 +27,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"index":      {refused: [][]string{{"index"}, {"index", "--rebuild"}, {"index", "--compact"}, {"index", "--merge"}, {"index", "--dry-run"}}},
 	"init":       {other: [][]string{{"init", "bash"}}},
 	"keep":       {refused: [][]string{{"keep"}, {"keep", "--older-than", "1y"}}},
-	"log":        {other: [][]string{{"log", "--help"}}}, // git may not be there
+	"log":        {refused: [][]string{{"commit", "#1"}}, other: [][]string{{"log", "--help"}}}, // git may not be there
 	"mcp":        {refused: [][]string{{"mcp"}}},
 	"push":       {other: [][]string{{"push", "team"}}}, // without an archive it ends earlier
 	"recap":      {refused: [][]string{{"recap"}}},
@@ -41,7 +39,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"show":       {refused: [][]string{{"show", "s000000"}}},
 	"similar":    {refused: [][]string{{"similar", "s000000"}}},
 	"skill":      {other: [][]string{{"skill"}}},
-	"status":     {refused: [][]string{{"status"}, {"status", "--skipped"}}, other: [][]string{{"status", "--stores"}}},
+	"status":     {refused: [][]string{{"status"}, {"status", "--skipped"}, {"doctor"}, {"doctor", "--deep", "--repair"}}, other: [][]string{{"status", "--stores"}}},
 	"tools":      {refused: [][]string{{"tools"}, {"tools", "calls"}, {"tools", "commands"}, {"tools", "files"}}},
 	"tui":        {other: [][]string{{"tui"}}}, // without a terminal it ends earlier
 	"usage":      {refused: [][]string{{"usage"}}},

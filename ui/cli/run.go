@@ -151,5 +151,5 @@ func hintFor(err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return "check its permissions: ls -ld PATH"
 	}
-	return "run it with --verbose for details; `pigrep doctor` checks the index"
+	return "run it with --verbose for details; `pigrep status --check` checks the index"
 }

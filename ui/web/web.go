@@ -330,7 +330,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
-		e = &Error{Status: http.StatusInternalServerError, Message: err.Error(), Hint: "`pigrep doctor` checks the index"}
+		e = &Error{Status: http.StatusInternalServerError, Message: err.Error(), Hint: "`pigrep status --check` checks the index"}
 	}
 	if e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Refresh", "1") // until there is an index

@@ -26,10 +26,8 @@ import (
 // everyRun lists how each command is run, all that write files among them.
 var everyRun = map[string][]string{
 	"blame":      {"written.go"},
-	"commit":     {"HEAD"},
 	"completion": {"bash", "zsh", "fish", "powershell"},
 	"config":     {"", "--sample"},
-	"doctor":     {"", "--deep", "--repair"},
 	"export":     {"0195aaaa", "0195aaaa -o out.html", "0195aaaa -o out.md", "0195aaaa --open"},
 	"fix":        {"timeout"},
 	"grep":       {"login", "--vimgrep login"},
@@ -38,7 +36,7 @@ var everyRun = map[string][]string{
 	"index":      {"", "--rebuild", "--compact"},
 	"init":       {"bash", "zsh", "fish"},
 	"keep":       {"", "pi", "--off pi"},
-	"log":        {""},
+	"log":        {"", "HEAD"},
 	"mcp":        {"", "--print-config codex"},
 	"push":       {"lab"},
 	"recap":      {"", "--lessons --markdown"},
@@ -50,7 +48,7 @@ var everyRun = map[string][]string{
 	"show":       {"0195aaaa"},
 	"similar":    {"0195aaaa"},
 	"skill":      {"", "--install --yes"},
-	"status":     {"", "--stores"},
+	"status":     {"", "--stores", "--repair"},
 	"tools":      {"", "--svg tools.svg"},
 	"tui":        {""},
 	"usage":      {""},

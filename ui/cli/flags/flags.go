@@ -64,14 +64,15 @@ type Group string
 
 // The groups of flags, in the order of help texts.
 const (
-	GroupCommand Group = "Flags"
-	GroupFilter  Group = "Filters"
-	GroupWhere   Group = "Files"
-	GroupAnswer  Group = "Answer"
-	GroupOutput  Group = "Output"
+	GroupCommand  Group = "Flags"
+	GroupFilter   Group = "Filters"
+	GroupWhere    Group = "Files"
+	GroupMachines Group = "Other machines" // commands name those that they take; one topic explains them
+	GroupAnswer   Group = "Answer"
+	GroupOutput   Group = "Output"
 )
 
-var Groups = []Group{GroupCommand, GroupFilter, GroupWhere, GroupAnswer, GroupOutput}
+var Groups = []Group{GroupCommand, GroupFilter, GroupWhere, GroupMachines, GroupAnswer, GroupOutput}
 
 // Row describes a shared flag.
 type Row struct {
@@ -87,9 +88,6 @@ type Row struct {
 
 // On is the flag that asks other machines.
 const On = "on"
-
-// elsewhere are the flags that ask archives and other machines. Commands name those that they take.
-var elsewhere = []string{"from", On, "wait", "reveal"}
 
 // StandardWait is how long a question waits for a host or an archive.
 const StandardWait = 5 * time.Second
@@ -107,12 +105,11 @@ var Table = append(filterRows(), []Row{
 	{Name: "keep-limit", Value: "MB", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("let the copies take up at most this, 0 for no limit (default %d)", StandardKeepLimit), bind: func(o *Shared) any { return &o.KeepLimit }},
 	{Name: "keep-compress", Value: "DAYS", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("compress copies of files that were not changed for so many days, 0 for never (default %d)", StandardKeepCompress), bind: func(o *Shared) any { return &o.KeepCompress }},
 
-	{Name: "from", Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
-
-	{Name: On, Value: "HOST", Group: GroupWhere, usage: "ask the pigrep of other machines over ssh: HOST, or HOST,HOST,this; all for those of the setting hosts (`pigrep hosts`)", bind: func(o *Shared) any { return &o.On }},
+	{Name: "from", Value: "NAME", Group: GroupMachines, usage: "ask an archive: NAME, or NAME,this for this machine too", bind: func(o *Shared) any { return &o.From }},
+	{Name: On, Value: "HOST", Group: GroupMachines, usage: "ask the pigrep of other machines over ssh: HOST, or HOST,HOST,this; all for those of the setting hosts", bind: func(o *Shared) any { return &o.On }},
 	{Name: "hosts", Value: "HOST", Group: GroupWhere, Of: "-", usage: "the machines that --on all asks", bind: func(o *Shared) any { return &o.Hosts }},
-	{Name: "wait", Value: "TIME", Group: GroupWhere, usage: "with --on or --from: leave out a host or an archive that says nothing for this time (default 5s)", bind: func(o *Shared) any { return &o.Wait }},
-	{Name: "reveal", Group: GroupWhere, usage: "with --on: let hosts send keys, tokens and passwords as they are", bind: func(o *Shared) any { return &o.Reveal }},
+	{Name: "wait", Value: "TIME", Group: GroupMachines, usage: "with --on or --from: leave out a host or an archive that says nothing for this time (default 5s)", bind: func(o *Shared) any { return &o.Wait }},
+	{Name: "reveal", Group: GroupMachines, usage: "with --on: let hosts send keys, tokens and passwords as they are", bind: func(o *Shared) any { return &o.Reveal }},
 
 	{Name: "redact", Group: GroupAnswer, usage: "mask anything that looks like a key, token or password", bind: func(o *Shared) any { return &o.Redact }},
 	{Name: "dates", Group: GroupAnswer, usage: "print dates instead of ages", bind: func(o *Shared) any { return &o.dates }},
@@ -237,7 +234,7 @@ func (o *Shared) Add(cmd *cobra.Command, words string) {
 func rowsNamed(words string) (rows []Row) {
 	list := strings.Fields(words)
 	for _, row := range Table {
-		inGroup := slices.Contains(list, strings.ToLower(string(row.Group))) && !slices.Contains(elsewhere, row.Name)
+		inGroup := slices.Contains(list, strings.ToLower(string(row.Group)))
 		if (inGroup || slices.Contains(list, row.Name)) && !slices.Contains(list, "-"+row.Name) {
 			rows = append(rows, row)
 		}

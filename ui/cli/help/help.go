@@ -32,28 +32,10 @@ import (
 	"pigrep/ui/printer"
 )
 
-// MainFlags are the flags of a search that the help of pigrep names.
-var MainFlags = []string{"here", "project", "since", "kind", "all-words", "sort", "limit", "context", "json"}
-
-// Root returns the help of pigrep: one screen if brief is set, otherwise all of it.
-func Root(root *cobra.Command, brief bool) string {
-	_, text := read("commands/pigrep" + map[bool]string{true: "-h"}[brief] + ".txt")
-	return complete(text, map[string]func(b *strings.Builder){
-		"commands": func(b *strings.Builder) {
-			for _, c := range root.Commands() {
-				if !c.Hidden {
-					fmt.Fprintf(b, "  %-12s %s\n", c.Name(), c.Short)
-				}
-			}
-		},
-		"main-flags": func(b *strings.Builder) {
-			if search, _, err := root.Find([]string{"search"}); err == nil && search.HasParent() {
-				for _, name := range MainFlags {
-					writeFlag(b, helpOf(search.Flags().Lookup(name)).inShort())
-				}
-			}
-		},
-	})
+// Root returns the help of pigrep, on one screen.
+func Root() string {
+	_, text := read("commands/pigrep.txt")
+	return text
 }
 
 // Brief returns the help of a command on one screen: its own flags, and three examples.
@@ -61,17 +43,22 @@ func Brief(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", cmd.Short)
 	writeUsage(&b, cmd)
-	if rows := flagRows(cmd.LocalFlags(), flags.GroupCommand); len(rows) > 0 {
+	rows := slices.DeleteFunc(flagRows(cmd.LocalFlags(), flags.GroupCommand), func(r flagHelp) bool {
+		return strings.Contains(r.name, "--no-pager") // every command with long output has it
+	})
+	if len(rows) > 0 {
 		b.WriteString("\nFlags:\n")
-		for _, r := range rows {
-			if !strings.Contains(r.name, "--no-pager") { // every command with long output has it
-				writeFlag(&b, r.inShort())
-			}
-		}
+	}
+	for _, r := range rows {
+		writeFlag(&b, r.inShort())
 	}
 	examples := strings.Split(cmd.Example, "\n")
 	fmt.Fprintf(&b, "\nExamples:\n  %s\n", strings.Join(examples[:min(len(examples), 3)], "\n  "))
-	fmt.Fprintf(&b, "\nAll flags, filters and details: %s --help\n", cmd.CommandPath())
+	more := "All flags and details"
+	if cmd.Flags().Lookup(filter.Here) != nil {
+		more = "Filters such as --here and --since, and details"
+	}
+	fmt.Fprintf(&b, "\n%s: %s --help\n", more, cmd.CommandPath())
 	return b.String()
 }
 
@@ -113,11 +100,8 @@ type flagHelp struct{ name, usage string }
 // inShort leaves out the details of a flag, so that it takes one line.
 func (f flagHelp) inShort() flagHelp {
 	for _, detail := range []string{"; ", " (", ", which ", ": "} {
-		if before, _, ok := strings.Cut(f.usage, detail); ok && strings.Contains(before, " ") {
-			f.usage = before
-		}
+		f.usage, _, _ = strings.Cut(f.usage, detail)
 	}
-	f.usage = terminal.Clip(f.usage, 78-max(nameWidth+4, terminal.Width(f.name)+4))
 	return f
 }
 
@@ -146,6 +130,10 @@ func flagRows(set *pflag.FlagSet, group flags.Group) []flagHelp {
 		if f := set.Lookup(s.Name); f != nil && !f.Hidden && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
 			row(f)
 		}
+	}
+	if group == flags.GroupMachines && len(rows) > 0 {
+		names := lists.Map(rows, func(r flagHelp) string { return strings.TrimSpace(r.name) })
+		rows = []flagHelp{{"    " + strings.Join(names, ", "), "pigrep help machines"}}
 	}
 	return rows
 }
@@ -190,6 +178,11 @@ var tables = map[string]func(b *strings.Builder){
 			terminal.WriteColumns(b, fmt.Sprintf("  %-19s ", f.Example), f.Meaning)
 		}
 	},
+	"machines": func(b *strings.Builder) {
+		cmd := &cobra.Command{}
+		new(flags.Shared).Add(cmd, "from on wait reveal")
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { writeFlag(b, helpOf(f)) })
+	},
 	"kinds": writeKinds,
 	"exit-codes": func(b *strings.Builder) {
 		for _, c := range problem.ExitCodes {
@@ -230,7 +223,7 @@ var tables = map[string]func(b *strings.Builder){
 }
 
 // Topics are help texts that are not about a command, in the order of help.
-var Topics = []string{"query", "scopes", "json", "exit-codes", "environment"}
+var Topics = []string{"query", "scopes", "machines", "json", "exit-codes", "environment"}
 
 func topicFile(name string) string { return "topics/" + name + ".txt" }
 
@@ -445,7 +438,7 @@ func (p *page) seeAlso(names ...string) string {
 func rootPage(root *cobra.Command) string {
 	p := newPage("pigrep", "1", root.Short)
 	p.section("Description")
-	p.text(Root(root, false))
+	p.text(Root())
 	names := lists.Map(root.Commands(), func(c *cobra.Command) string { return "pigrep-" + c.Name() + "(1)" })
 	return p.seeAlso(names...)
 }

@@ -1,5 +1,5 @@
-// Package upkeep is the commands about the index and the archive themselves: index, status,
-// doctor, watch and keep.
+// Package upkeep is the commands about the index and the archive themselves: index, status, watch
+// and keep.
 package upkeep
 
 import (
@@ -186,11 +186,17 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 
 // statusOptions ignore --no-update: the index is never updated.
 type statusOptions struct {
-	flags.Shared    `takes:"files output -no-update" ignores:"files"`
-	Stores, Skipped bool
+	flags.Shared                         `takes:"files output -no-update" ignores:"files"`
+	Stores, Skipped, Check, Deep, Repair bool
+	Wait                                 time.Duration
 }
 
-func RunStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
+func (o *statusOptions) AddFlags(*cobra.Command) { o.Wait = snapshot.UsualWait }
+
+func RunStatus(ctx context.Context, a *app.App, o *statusOptions, _ []string) error {
+	if o.Check || o.Deep || o.Repair {
+		return o.check(ctx, a)
+	}
 	out, err := o.Printer(a)
 	if err != nil {
 		return err
@@ -434,18 +440,7 @@ func stores(a *app.App) printer.Stores {
 	return list
 }
 
-// doctorOptions ignore --no-update: the index is never updated.
-type doctorOptions struct {
-	flags.Shared `takes:"files output -no-update" ignores:"files"`
-	Deep, Repair bool
-	Wait         time.Duration
-}
-
-func (o *doctorOptions) AddFlags(cmd *cobra.Command) {
-	o.Wait = snapshot.UsualWait
-}
-
-func RunDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
+func (o *statusOptions) check(ctx context.Context, a *app.App) error {
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
