@@ -77,7 +77,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	edit, read := call{"edit", "path: deploy.sh edits: []", "ok", "edited"}, call{"read", "path: /home/u/app/deploy.sh", "ok", "set -e"}
 	check("all calls", []call{retry, denied, edit, read}, calls(request()))
 	req := request()
-	req.Failed = true
+	req.Error = true
 	check("failed calls", []call{denied}, calls(req))
 	req = request()
 	req.Rules = []string{"superuser"}

@@ -75,7 +75,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		return nil, err
 	}
 	t := &c.table
-	failures := req.Failed || req.Error
+	failures := req.Error
 	if failures { // of a call that failed, the other programs are not listed
 		maps.DeleteFunc(c.groups.rows, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
 	}
@@ -92,7 +92,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 
 // CompareCommands orders the rows of a table.
 func CompareCommands(req *Request, a, b *CommandRow) int {
-	if (req.Failed || req.Error) && a.Failed != b.Failed {
+	if req.Error && a.Failed != b.Failed {
 		return cmp.Compare(b.Failed, a.Failed)
 	}
 	if a.Runs != b.Runs { // most rows: names are compared only where they decide

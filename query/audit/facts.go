@@ -354,14 +354,14 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 // testsCalls reports whether passesCall may be false.
 func (x *auditor) testsCalls() bool {
 	r := x.req
-	return r.Failed || r.Error || r.Rejected || x.rules != 0 || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
+	return r.Error || r.Rejected || x.rules != 0 || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
 }
 
 // passesCall applies the filters on calls.
 func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	c := &p.Calls
 	switch {
-	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(), x.req.Rejected && !c.Flags(i).Rejected(),
+	case x.req.Error && !c.Flags(i).Failed(), x.req.Rejected && !c.Flags(i).Rejected(),
 		x.rules != 0 && x.rules&shellcmd.RuleSet(c.Rules.At(i)) == 0,
 		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && !c.Flags(i).Unread() && (p.Details.Len == 0 || !p.Details.Shell(i)),
 		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):

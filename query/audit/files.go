@@ -154,7 +154,7 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 	for i := range t.Len {
 		at, offset := t.Time.At(i), t.Offset.At(i)
 		first := c.listed.isFirst(uint64(t.Copy.At(i)), p.File, offset)
-		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Failed || req.Error || req.Rejected {
+		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Error || req.Rejected {
 			continue
 		}
 		if ok, err := c.x.branch.passes(f, offset); err != nil {

@@ -285,7 +285,7 @@ func (m *model) request() audit.Request {
 	if rnd.IntN(3) == 0 {
 		req.Spec.Sessions = []string{"id1", "id4", "id5"}
 	}
-	req.Failed, req.Rejected = rnd.IntN(5) == 0, rnd.IntN(7) == 0
+	req.Error, req.Rejected = rnd.IntN(5) == 0, rnd.IntN(7) == 0
 	return req
 }
 
@@ -433,7 +433,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 			} else if c.HasResult && c.Result != c.Offset {
 				results[c.ResultCopy] = true
 			}
-			if !wanted(f, c.Time, c.Model) || req.Failed && !c.Failed || req.Rejected && !c.Rejected ||
+			if !wanted(f, c.Time, c.Model) || req.Error && !c.Failed || req.Rejected && !c.Rejected ||
 				len(req.Tools) > 0 && !slices.ContainsFunc(req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }) {
 				continue
 			}
@@ -579,7 +579,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 	var commandRows []audit.CommandRow
 	for _, g := range commands {
 		r := *g.row
-		if req.Failed && r.Failed == 0 {
+		if req.Error && r.Failed == 0 {
 			continue // it made nothing fail
 		}
 		r.Sessions, r.Last = len(g.files), session.Time{Time: time.UnixMilli(g.last).UTC()}

@@ -43,7 +43,6 @@ type Request struct {
 
 	Location *time.Location `json:"-"` // time zone of days; nil: UTC
 	By       []string       // the dimensions of a row
-	Failed   bool           // only calls that failed; the same as Error
 	Rejected bool           // only calls that the person did not let run
 	Risky    bool           // only calls that match a rule
 	Rules    []string       // only calls that match one of these rules

@@ -40,15 +40,15 @@ import (
 type auditOptions struct {
 	flags.Shared
 	pager.Options
-	query              string
-	Prices, SVG, Sort  string
-	By, Rule, Arg      []string
-	dimensions         []string // that rows may be grouped by
-	Limit              flags.Number
-	UTC, CSV, Tree     bool
-	Failed, Risky, Raw bool
-	Rejected, NoChart  bool
-	Line, Watch        bool
+	query             string
+	Prices, SVG, Sort string
+	By, Rule, Arg     []string
+	dimensions        []string // that rows may be grouped by
+	Limit             flags.Number
+	UTC, CSV, Tree    bool
+	Risky, Raw        bool
+	Rejected, NoChart bool
+	Line, Watch       bool
 }
 
 func (o *auditOptions) AddFlags(cmd *cobra.Command) {
@@ -68,7 +68,7 @@ func ruleIDs() []string {
 
 // auditRequest returns the request that the flags make; base comes from the shared flags.
 func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
-	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.Failed, Rejected: o.Rejected, Risky: o.Risky, Rules: o.Rule}
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Rejected: o.Rejected, Risky: o.Risky, Rules: o.Rule}
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.Limit.N
 	for _, value := range o.By {
 		for by := range strings.SplitSeq(value, ",") {

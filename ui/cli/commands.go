@@ -14,6 +14,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/internal/near"
+	"pigrep/query/engine/filter"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -213,6 +214,21 @@ func commandFirst(a *app.App, args []string) []string {
 	return append([]string{searchName}, args...)
 }
 
+// keepExclusions writes -kind:call as NOT kind:call in the arguments of commands that take a query: it is no flag.
+func keepExclusions(args []string) {
+	if len(args) == 0 || !slices.Contains(strings.Fields("search sessions tools resume tui web"), args[0]) {
+		return
+	}
+	for i, arg := range args {
+		if arg == "--" {
+			return
+		}
+		if name, _, ok := strings.Cut(arg, ":"); ok && strings.HasPrefix(name, "-") && filter.LookupField(name[1:]) != nil {
+			args[i] = "NOT " + arg[1:]
+		}
+	}
+}
+
 // queryIn returns the command line that searches for words which ran a command because they
 // begin with its name; "" if flags or quotes show that the command was meant.
 func queryIn(args []string) string {
@@ -297,6 +313,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 				path = cmd.Root().Name()
 			}
 			hints = append(hints, fmt.Sprintf("to search for the text %[2]s: %[1]s -- %[2]s", path, name))
+			if word := e.GetSpecifiedShortnames(); len(word) > 2 {
+				hints = append(hints, "to leave out hits with the word: NOT "+word)
+			}
 		}
 		return problem.Usagef(strings.Join(append(hints, help), "; "), "unknown flag %s", name)
 	}

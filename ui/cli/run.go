@@ -86,6 +86,7 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 		a.Explain("", ran, args[0], query)
 		query = ""
 	}
+	keepExclusions(args)
 	root := rootFor(a, args)
 	if isCompletion(args) {
 		describeFlags(root)

@@ -268,7 +268,7 @@ func (q *question) audit() audit.Request {
 
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
-	req.Failed, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
+	req.Error, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
 	list, err := remote.Calls.Ask(ctx, q, req)
 	if err != nil {
 		return nil, err

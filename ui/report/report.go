@@ -407,7 +407,7 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 
 // failures lists the latest calls that failed, with what they said.
 func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
-	req.Failed, req.Results, req.Limit = true, true, mostCalls
+	req.Error, req.Results, req.Limit = true, true, mostCalls
 	t := &Table{Head: callHead("result")}
 	all, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
 		said := cmp.Or(lists.Map(r.Result, strings.TrimSpace)...)

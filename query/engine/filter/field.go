@@ -42,7 +42,11 @@ func Field(name, value string, quoted bool, env Env) (*Filter, error) {
 	}
 	in := row.newReading(value, quoted, env)
 	in.spec, in.more = &Spec{Scope: scope.All}, &Filter{}
-	if err := in.apply(row.field); err != nil {
+	meaning := row.field
+	if name == row.Name && name != row.Field { // as the flag
+		meaning = nil
+	}
+	if err := in.apply(meaning); err != nil {
 		return nil, err
 	}
 	in.spec.compile(in.more)
@@ -113,28 +117,39 @@ func (w Written) Spec(env Env) (Spec, error) {
 	var s Spec
 	for i := range Table {
 		row := &Table[i]
-		for _, value := range w[row.Name] {
-			if row.Blank && row.isEmpty(value) {
-				continue
-			}
-			if err := row.readInto(&s, value, env); err != nil {
-				return s, &Error{
-					Hint: row.Hint, Topic: row.Topic, err: err,
-					text: func(spell func(string) string) string { return spell(row.Name) + ": " + err.Error() },
+		read := func(name string, first func(*reading) error) error {
+			for _, value := range w[name] {
+				if row.Blank && row.isEmpty(value) {
+					continue
 				}
+				if err := row.readInto(&s, value, env, first); err != nil {
+					return &Error{
+						Hint: row.Hint, Topic: row.Topic, err: err,
+						text: func(spell func(string) string) string { return spell(name) + ": " + err.Error() },
+					}
+				}
+			}
+			return nil
+		}
+		if err := read(row.Name, nil); err != nil {
+			return s, err
+		}
+		if row.Name == Since || row.Name == Until {
+			if err := read(row.Field, row.field); err != nil {
+				return s, err
 			}
 		}
 	}
 	return s, w.conflict(&s)
 }
 
-func (r *Row) readInto(s *Spec, value string, env Env) error {
+func (r *Row) readInto(s *Spec, value string, env Env, first func(*reading) error) error {
 	if r.isEmpty(value) {
 		return errors.New("the value is empty")
 	}
 	in := r.newReading(value, false, env)
 	in.spec = s
-	return in.apply(nil)
+	return in.apply(first)
 }
 
 // isEmpty reports whether a value is blank, or a list without a name.

@@ -36,6 +36,7 @@ type Row struct {
 	Example string // of the field, for help
 
 	Values []string // all values; nil if any is allowed
+	Also   string   // another word for the first value of the field; "" for none
 	Many   bool     // a value may be several, joined with commas
 
 	// What it sets: *[]session.Kind, *[]string, *string, *bool or *time.Time. It is nil
@@ -222,7 +223,7 @@ var Table = []Row{
 		Agents: "only what failed", Reach: OfText,
 		Field:   "is",
 		Meaning: "error: failed results, replies and shell commands; named: sessions with a name; image: the same as has:image",
-		Example: "is:error", Values: []string{"error", "named", "image"},
+		Example: "is:error", Values: []string{"error", "named", "image"}, Also: "failed",
 		member: func(s *Spec) any { return &s.Error },
 		field:  readIs,
 		test:   func(f *Filter, s *Spec) { f.addKeyword(segment.FieldFlag, []string{segment.FlagError}) },
@@ -318,8 +319,14 @@ func inOrder(fields []string) (rows []*Row) {
 // Lookup returns the filter of this name, nil if there is none.
 func Lookup(name string) *Row { return lookup(name, func(r *Row) string { return r.Name }) }
 
-// LookupField returns the filter with this field, nil if there is none.
-func LookupField(field string) *Row { return lookup(field, func(r *Row) string { return r.Field }) }
+// LookupField returns the filter with this field, nil if there is none. The fields of times may have
+// the names of their flags.
+func LookupField(field string) *Row {
+	if field == Since || field == Until {
+		return Lookup(field)
+	}
+	return lookup(field, func(r *Row) string { return r.Field })
+}
 
 func lookup(name string, of func(*Row) string) *Row {
 	for i := range Table {
@@ -397,9 +404,9 @@ func readCWD(r *reading) error {
 
 func readIs(r *reading) error {
 	switch {
-	case !slices.Contains(r.Values, r.value):
+	case !slices.Contains(r.Values, r.value) && r.value != r.Also:
 		return fmt.Errorf("%s: knows %s only", r.Field, strings.Join(r.Values, ", "))
-	case r.value == "error":
+	case r.value == "error", r.value == r.Also:
 		r.spec.Error = true
 	case r.value == "named":
 		r.more.sessions = append(r.more.sessions, func(s *session.Summary) bool { return s.Name != "" })

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pigrep/internal/near"
@@ -17,7 +18,7 @@ var Forms = []Form{
 	{"+auth token", "auth is required"},
 	{"a AND b", "both are required"},
 	{"a OR b, ( )", "alternatives and grouping"},
-	{"!word, NOT word", "excludes the word; a leading - is part of a word (rm -rf)"},
+	{"NOT word, !word", "excludes the word; bash and zsh need quotes around !word, and a leading - is part of a word (rm -rf)"},
 	{"-kind:result", "excludes what the field matches"},
 	{`"exit code 137"`, "the exact phrase; case and white space are folded"},
 	{"getUserName", "the identifier in any spelling (get_user_name); its parts rank lower"},
@@ -46,8 +47,8 @@ func startsField(text string) bool {
 // accepts reports whether a text begins with one of the field's values.
 func accepts(f *filter.Row, value string) bool {
 	value = strings.TrimPrefix(value, `"`)
-	for _, w := range f.Values {
-		if rest, ok := strings.CutPrefix(value, w); ok && (EndsToken(rest) || rest[0] == '"') {
+	for _, w := range append(slices.Clone(f.Values), f.Also) {
+		if rest, ok := strings.CutPrefix(value, w); ok && w != "" && (EndsToken(rest) || rest[0] == '"') {
 			return true
 		}
 	}

@@ -196,6 +196,10 @@ var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(
 
 const Annotation = "pigrep_group"
 
+// alsoNamed has other names of filters, which help does not list: those of the fields of times, with
+// what they mean there, and --failed.
+var alsoNamed = map[string]string{filter.Since: "after", filter.Until: "before", "error": "failed"}
+
 // Add adds shared flags to a command. The words are the groups that it takes, in lower case, single flags,
 // and those that are left out, with a dash.
 func (o *Shared) Add(cmd *cobra.Command, words string) {
@@ -212,6 +216,14 @@ func (o *Shared) Add(cmd *cobra.Command, words string) {
 		f := set.Lookup(row.Name)
 		f.Annotations = map[string][]string{Annotation: {string(row.Group)}}
 		f.Hidden = row.Of != "" && row.Of != cmd.Name()
+		if also := alsoNamed[row.Name]; also != "" && set.Lookup(also) == nil {
+			of := *filter.Lookup(row.Name)
+			if of.Field == also {
+				of.Name = also
+			}
+			Add(set, also, "", row.Value, usage, &filterValue{&of, &o.Filters})
+			set.Lookup(also).Hidden = true
+		}
 	}
 	if slices.Contains(strings.Fields(words), "no-searches") { // of commands that search text
 		row := filter.Lookup(filter.Searches)
