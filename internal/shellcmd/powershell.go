@@ -16,14 +16,20 @@ import (
 type Shell struct {
 	Quote   func(word string) string
 	Command func(dir string, argv []string) string // a line that runs argv in a directory, "" for the current one
+	makeDir string                                 // makes %s before what follows
 }
 
 // ShellOf returns the default shell of an operating system.
 func ShellOf(goos string) Shell {
 	if goos == "windows" {
-		return Shell{quotePowerShell, powerShellLine}
+		return Shell{quotePowerShell, powerShellLine, "New-Item -ItemType Directory -Force -Path %s | Out-Null; "}
 	}
-	return Shell{Quote, Line}
+	return Shell{Quote, Line, "mkdir -p %s && "}
+}
+
+// Remake returns a line that makes a directory and runs argv in it.
+func (s Shell) Remake(dir string, argv []string) string {
+	return fmt.Sprintf(s.makeDir, s.Quote(dir)) + s.Command(dir, argv)
 }
 
 // Operand quotes an argument so that pigrep does not take it for a flag.

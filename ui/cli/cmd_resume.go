@@ -80,7 +80,7 @@ func (o *resumeOptions) resume(a *app.App, t *conversation.Target, out *printer.
 	defer t.Close()
 	r, err := o.Plan(a, t)
 	if p, ok := errors.AsType[*problem.Error](err); ok && r != nil && !o.Exec && !a.JSON {
-		a.Advise(p.Hint, "%v", p) // the directory is gone: programs are told that, people see what was meant
+		a.Advise(p.Hint, "%v; the command makes it again", p) // programs are told that the directory is gone
 		err = nil
 	}
 	if err != nil {
@@ -224,9 +224,11 @@ var errSeveral = errors.New("several sessions match")
 // find returns the session that the words name or find, with the entry of its best
 // hit.
 func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
+	var p *problem.Error
 	if len(o.words) == 1 && !o.Last {
 		t, err := conversation.Find(x, o.words[0])
-		p, isProblem := errors.AsType[*problem.Error](err)
+		var isProblem bool
+		p, isProblem = errors.AsType[*problem.Error](err)
 		switch {
 		case err == nil:
 			return t, nil
@@ -251,6 +253,8 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	}
 	a.WarnAll(list.Warnings)
 	switch n := len(list.Sessions); {
+	case n == 0 && p != nil && strings.HasPrefix(p.Hint, conversation.Nearest):
+		return nil, p
 	case n == 0:
 		what := "no session passes the filters"
 		if req.Text != "" {

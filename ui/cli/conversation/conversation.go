@@ -52,6 +52,9 @@ const (
 	codeCannotResume = "cannot-resume"
 )
 
+// Nearest begins the hint that names the ids which are most similar to a mistyped one.
+const Nearest = "nearest: "
+
 const (
 	MaxCandidates = 10          // of an error
 	maxForks      = 20          // of a session
@@ -260,7 +263,7 @@ func Problem(x *snapshot.Snapshot, err error) error {
 			hint = "`pigrep show SESSION --tree` lists the entries"
 		}
 		if len(e.Nearest) > 0 {
-			hint = "nearest: " + strings.Join(e.Nearest, ", ")
+			hint = Nearest + strings.Join(e.Nearest, ", ")
 		}
 		return &problem.Error{Code: CodeNotFound, Message: e.Error(), Hint: hint}
 	}
@@ -537,6 +540,11 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	warnings, err := o.warnings(a, t, r, how)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
 	r.Command = shellcmd.Here.Command(r.Dir, r.Argv)
+	if _, missing := errors.AsType[*missingDirError](gone); missing {
+		r.Command = shellcmd.Here.Remake(r.Dir, r.Argv)
+	} else if gone != nil {
+		return nil, gone // no command works
+	}
 	return r, cmp.Or(err, gone)
 }
 
