@@ -15,6 +15,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
@@ -179,24 +180,33 @@ func (o *searchOptions) finish(ctx context.Context, x *snapshot.Snapshot, req se
 	return asking.Finish(x, found, res.Unreadable, func() {})
 }
 
+// fewHits is how many hits a mistyped command has at most: others have mistyped it too.
+const fewHits = 5
+
 // suggestCommand says that the first word of a query looks like a mistyped command and
-// occurs nowhere, whatever the filters, or that the only word is another program's name for
-// a command. It reports whether it did.
+// occurs nowhere, whatever the filters, or that it is another program's name for a command, or looks like a command and has
+// few hits. It reports whether it did.
 func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	const said = "%s is not a command and was searched as text; did you mean: pigrep %s"
+	isCall := rest == "" || !strings.Contains(rest, " ") && (rest == sessions.Last || strings.ContainsAny(rest, "0123456789"))
 	if meant := commandMeant(word); meant != "" {
-		if rest == "" {
-			a.Explain("", said, word, meant)
+		if isCall {
+			a.Explain("", said, word, strings.TrimSpace(meant+" "+rest))
 		}
-		return rest == "" && a.Streams.ErrTTY
+		return isCall && a.Streams.ErrTTY
 	}
 	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
 	if res.Total == 0 && len(res.Words) > 0 {
 		nowhere = res.Words[0].Word == word && res.Words[0].Nowhere()
 	}
 	meant, _, _ := strings.Cut(res.DidYouMean, " ")
-	if !nowhere && (res.Total > 0 || meant == "" || meant == word) {
+	isRare := isCall && res.Total <= fewHits
+	if res.Total == 0 && len(res.Words) > 0 {
+		isRare = res.Words[0].Word == word && res.Words[0].Hits <= fewHits
+	}
+	isRare = isRare && a.Streams.ErrTTY
+	if !nowhere && !isRare && (res.Total > 0 || meant == "" || meant == word) {
 		return false
 	}
 	found := near.Nearest(commandNames(), word)

@@ -56,7 +56,7 @@ func commands() []command {
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
 		{searchName, of(searchName+" QUERY...", nil, nil, runSearch), ""},
 		{"sessions", of("sessions [QUERY...]", nil, nil, runSessions), "ls list history"},
-		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view"},
+		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view open"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
 		{"skill", of("skill", noArgs, nil, runSkill), ""},
 		{"status", of("status", noArgs, nil, upkeep.RunStatus), "fsck check"},

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"pigrep/lab/testkit"
+	"pigrep/ui/cli/problem"
 )
 
 // runIn runs pigrep on the sessions of the scripts, with stderr on a terminal or not.
@@ -66,14 +70,16 @@ func TestWordsThatRunACommand(t *testing.T) {
 func TestWordsThatMeanACommand(t *testing.T) {
 	for word, meant := range map[string]string{
 		"ls": "sessions", "list": "sessions", "session": "sessions", "sesions": "sessions", "stats": "usage", "cost": "usage",
+		"open": "show", "cat": "show", "view": "show", "open 0195aaaa": "show 0195aaaa", "cat last": "show last", "list 0195": "sessions 0195",
 		"serve": "web", "browse": "web", "ui": "tui", "man": "help --man DIR", "tool": "tools", "statuss": "status",
 	} {
-		want := "pigrep: " + word + " is not a command and was searched as text; did you mean: pigrep " + meant
-		if _, _, errs := runIn(t, t.Context(), true, word); !strings.Contains(errs, want) || strings.Count(errs, "did you mean") > 1 {
+		typed, _, _ := strings.Cut(word, " ")
+		want := "pigrep: " + typed + " is not a command and was searched as text; did you mean: pigrep " + meant
+		if _, _, errs := runIn(t, t.Context(), true, strings.Fields(word)...); !strings.Contains(errs, want) || strings.Count(errs, "did you mean") > 1 {
 			t.Errorf("pigrep %s: stderr %q, want %q", word, errs, want)
 		}
 	}
-	for _, words := range []string{"list connection", "connection", "cost timeout"} {
+	for _, words := range []string{"list connection", "cat the file", "connection", "cost timeout"} {
 		if _, _, errs := runIn(t, t.Context(), true, strings.Fields(words)...); strings.Contains(errs, "not a command") {
 			t.Errorf("pigrep %s: stderr %q", words, errs)
 		}
@@ -83,6 +89,32 @@ func TestWordsThatMeanACommand(t *testing.T) {
 			if meant := commandMeant(word); meant != c.name && word != "man" || slices.Contains(commandNames(), word) {
 				t.Errorf("%s is said to mean %s, and is %s", word, c.name, meant)
 			}
+		}
+	}
+}
+
+// A command that somebody mistyped before is named too, and a word that is written often is a word.
+func TestMistypedCommandsThatOccur(t *testing.T) {
+	a, _, errs := testApp(t)
+	dir := filepath.Join(a.Home, ".pi", "agent", "sessions")
+	text := `{"type":"session","version":3,"id":"01a1bbbb-0000","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n"
+	for i := range 20 {
+		text += fmt.Sprintf(`{"type":"message","id":"aaaa%04d","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"take %d: import it, and look for a match"}}`+"\n", i, i)
+	}
+	text += `{"type":"message","id":"bbbb0001","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"why does pigrep sesions or serach or shwo print nothing"}}` + "\n"
+	testkit.Check(t, os.MkdirAll(dir, 0o755))
+	testkit.Check(t, os.WriteFile(filepath.Join(dir, "01a1bbbb-0000.jsonl"), []byte(text), 0o600))
+	for typed, meant := range map[string]string{
+		"sesions": "sessions", "serach": "search", "shwo 01a1bbbb": "show 01a1bbbb", "shwo last": "show last", "import": "", "match": "", "serach take": "search take", "import quux": "", "import it": "",
+	} {
+		errs.Reset()
+		a.Streams.ErrTTY = true
+		if code := Run(t.Context(), a, strings.Fields(typed)); code > problem.ExitNothing {
+			t.Errorf("pigrep %s: exit code %d", typed, code)
+		}
+		_, said, is := strings.Cut(strings.Join(strings.Fields(errs.String()), " "), "is not a command and was searched as text; did you mean: pigrep ")
+		if is != (meant != "") || !strings.HasPrefix(said, meant) {
+			t.Errorf("pigrep %s: %s; want %q", typed, errs, meant)
 		}
 	}
 }
