@@ -66,6 +66,9 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 		a.Advise("", "no session has this error with %s; these are like it", strings.Join(res.Missing, ", "))
 	}
 	found := len(res.Sessions) > 0
+	if !found {
+		asking.WarnSkipped(a, res.Index.SkippedLines)
+	}
 	if !found && res.Index.Complete && !res.TotalIsExact {
 		if o.Limit.Limit() != search.All {
 			a.Explain("`-n 0` compares all", "nothing found, but not everything was compared")

@@ -18,7 +18,6 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -288,9 +287,7 @@ func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, vi
 		x.Errors = append(x.Errors, indexer.FileError(e))
 	}
 	snapshot.WarnUnusable(a, x.Errors, x.Found)
-	if sum.Skipped > 0 {
-		a.Advise("`pigrep status --skipped` lists them", "not searched: %s", human.Plural(sum.Skipped, "malformed line", "malformed lines"))
-	}
+	asking.WarnSkipped(a, sum.Skipped)
 	x.Missing = indexer.Lag{} // was read from the files
 	x.State.Complete = len(x.Errors)+len(x.Lacks) == 0
 	return sum, nil

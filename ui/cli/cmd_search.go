@@ -177,6 +177,9 @@ func (o *searchOptions) finish(ctx context.Context, x *snapshot.Snapshot, req se
 	if req.CWD != "" && !found && !a.JSON {
 		a.WarnAll(otherCheckout(ctx, x, req.CWD))
 	}
+	if !found {
+		asking.WarnSkipped(a, res.Index.SkippedLines)
+	}
 	return asking.Finish(x, found, res.Unreadable, func() {})
 }
 

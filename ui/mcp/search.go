@@ -286,6 +286,9 @@ func notes(res *search.Response, own bool) (list []string) {
 	if why := search.ExplainWords(words, without, res.DidYouMean, dropping); why != "" {
 		list = append(list, visible(why)+".")
 	}
+	if n := res.Index.SkippedLines; n > 0 && res.Total+res.TotalAny == 0 {
+		list = append(list, human.Plural(n, "malformed line was", "malformed lines were")+" not searched.")
+	}
 	all := ""
 	if res.TotalAny > 0 {
 		all = " with every word"

@@ -57,8 +57,18 @@ func (a *Recap) Sheet(layout Layout) table {
 	var rows []row
 	for i := range a.Response.Sessions {
 		s := &a.Response.Sessions[i]
-		for k := range s.Facts {
-			rows = append(rows, row{s, &s.Facts[k]})
+		for _, what := range recap.Kinds {
+			facts := factsOf(s, what)
+			shown := min(len(facts), mostFacts)
+			if a.All || shown+1 == len(facts) {
+				shown = len(facts)
+			}
+			for _, f := range facts[:shown] {
+				rows = append(rows, row{s, f})
+			}
+			if more := len(facts) - shown; more > 0 {
+				rows = append(rows, row{s, &recap.Fact{What: what, Text: human.Number(more) + " more", Error: "--all"}})
+			}
 		}
 	}
 	return &sheet[row]{rows: listed(rows), columns: []sheetColumn[row]{
@@ -88,6 +98,9 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 		}
 		return human.Joined(", ", often(f.Edits, "edited"), often(f.Writes, "written"), often(f.Deletes, "deleted"))
 	case recap.Failed:
+		if f.Times == 0 { // it stands for others
+			return f.Error
+		}
 		return timesFailed(f) + " → " + human.Joined(" ", outcome(f, place), afterChanges(f))
 	case recap.Commit:
 		return f.Hash
@@ -141,6 +154,7 @@ func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string 
 const (
 	factWidth   = 8  // of the column with what a fact is
 	fewFacts    = 3  // of each kind that have a line of their own on a terminal
+	mostFacts   = 50 // and those in a pipe
 	mostCommand = 60 // cells of a command that failed
 )
 
@@ -205,7 +219,7 @@ func (a *Recap) printFacts(t *Text, s *recap.Session, facts []*recap.Fact) (hidd
 	for i, f := range facts {
 		label := human.When(i == 0, string(f.What))
 		if i == fewFacts && len(facts) > fewFacts+1 && !a.All {
-			t.fact(label, fmt.Sprintf("%d more", len(facts)-i))
+			t.fact(label, human.Number(len(facts)-i)+" more")
 			return true
 		}
 		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.Entry(), p.Offset) })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"pigrep/internal/human"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/remote"
@@ -104,6 +105,13 @@ func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error 
 		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
 	}
 	return Outcome(found, complete)
+}
+
+// WarnSkipped says that lines of session files, which are no JSON, were not searched.
+func WarnSkipped(a *app.App, lines int) {
+	if lines > 0 {
+		a.Advise("`pigrep status --skipped` lists them", "not searched: %s", human.Plural(lines, "malformed line", "malformed lines"))
+	}
 }
 
 // Outcome returns the error of an answer that has been printed.
