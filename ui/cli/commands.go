@@ -22,6 +22,7 @@ import (
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/upkeep"
+	"pigrep/ui/printer"
 )
 
 type command struct {
@@ -138,7 +139,15 @@ func newCommand[T any](a *app.App, o *T, cmd *cobra.Command, run func(context.Co
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	help.Describe(cmd, o)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f := cmd.Flags().Lookup(flags.Format); f != nil && f.Value.String() == "{}" {
+			if fields := printer.Fields(cmd.Name()); fields != nil {
+				_, err := a.Out.WriteString(printer.FieldList(fields))
+				return err
+			}
+		}
+		return run(cmd.Context(), a, o, args)
+	}
 	if more, ok := any(o).(interface{ AddFlags(*cobra.Command) }); ok {
 		more.AddFlags(cmd)
 	}

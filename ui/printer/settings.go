@@ -26,6 +26,7 @@ type Setting struct {
 	Values []string // none if Note describes it instead
 	Note   string   // in text
 	Type   string   // of the flag: bool, int, string, stringArray
+	Unit   string   // of the value; "" for none
 	Source string   // default, file, environment, flag
 	From   string   // path:line, $NAME or --flag; "" for a default
 }
@@ -36,7 +37,7 @@ func (s *Setting) Text(layout Layout) string {
 		return s.Note
 	}
 	short := lists.Map(s.Values, func(v string) string { return human.Path(v, layout.Home) })
-	return strings.Join(short, ", ")
+	return strings.Join(short, ", ") + human.When(s.Unit != "", " "+s.Unit)
 }
 
 // value returns the value in JSON; nil for none.

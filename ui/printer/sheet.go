@@ -612,6 +612,9 @@ func ParseTemplate(s string, fields []string) (*Template, error) {
 	return t, nil
 }
 
+// FieldList is what the template {} prints.
+func FieldList(fields []string) string { return "{" + strings.Join(fields, "}\n{") + "}\n" }
+
 func unknownField(name string, fields []string) error {
 	return &TemplateError{fmt.Sprintf("no field {%s}", terminal.Clip(terminal.Clean(name), maxWord)), "fields: {" + strings.Join(fields, "} {") + "}"}
 }
@@ -646,6 +649,10 @@ func (s *sheet[T]) template(out *Sink, t *Template) (n int) {
 	cells := make([]func(*T) cell, len(t.pieces))
 	for i, p := range t.pieces[:len(t.pieces)-1] { // the last one has no field
 		at := slices.IndexFunc(s.columns, func(c sheetColumn[T]) bool { return c.field() == p.field })
+		if at < 0 && p.field == "" {
+			out.Print(FieldList(s.fields()))
+			return 1
+		}
 		if at < 0 {
 			out.Fail(unknownField(p.field, s.fields()))
 			return 0

@@ -204,6 +204,9 @@ func Apply(a *app.App, cmd *cobra.Command, root func() *cobra.Command) error {
 	return nil
 }
 
+// units are those that the value of a flag is named by.
+var units = map[string]string{"MB": "MB", "GB": "GB", "DAYS": "days"}
+
 // Rows returns the settings with these keys, or all without keys, as they are in
 // this run. standard returns the values that a default stands for.
 func Rows(a *app.App, root, cmd *cobra.Command, file *File, keys []string, standard func(key, standard string) []string) []printer.Setting {
@@ -215,7 +218,7 @@ func Rows(a *app.App, root, cmd *cobra.Command, file *File, keys []string, stand
 		}
 		_, f := s.FlagOf(root)
 		from, v := s.origin(a, cmd, file)
-		row := printer.Setting{Key: s.Key(), Source: from, Note: s.Note, Type: f.Value.Type()}
+		row := printer.Setting{Key: s.Key(), Source: from, Note: s.Note, Type: f.Value.Type(), Unit: units[valueName(f)]}
 		switch from {
 		case fromDefault:
 			row.Values = standard(s.Key(), s.Standard)

@@ -98,8 +98,10 @@ func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 		Entries: res.Entries, Errors: fileErrors(res.Errors), State: snapshot.StateOf(res.Reader),
 	}
 	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = res.Lag.Files, res.Lag.Bytes, res.Complete()
-	if err := out.Print(x); err != nil {
-		return err
+	if !a.Quiet || a.JSON {
+		if err := out.Print(x); err != nil {
+			return err
+		}
 	}
 	if len(res.Errors) > 0 {
 		return problem.ErrIncomplete
