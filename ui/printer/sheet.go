@@ -648,11 +648,11 @@ func (s *sheet[T]) fields() (list []string) {
 func (s *sheet[T]) template(out *Sink, t *Template) (n int) {
 	cells := make([]func(*T) cell, len(t.pieces))
 	for i, p := range t.pieces[:len(t.pieces)-1] { // the last one has no field
-		at := slices.IndexFunc(s.columns, func(c sheetColumn[T]) bool { return c.field() == p.field })
-		if at < 0 && p.field == "" {
+		if p.field == "" {
 			out.Print(FieldList(s.fields()))
 			return 1
 		}
+		at := slices.IndexFunc(s.columns, func(c sheetColumn[T]) bool { return c.field() == p.field })
 		if at < 0 {
 			out.Fail(unknownField(p.field, s.fields()))
 			return 0
