@@ -71,6 +71,7 @@ var steps = adapter.Named(map[session.Step]string{
 	session.StepRetry:      "api_error",
 	session.StepTimer:      "turn_duration",
 	session.StepSetting:    "microcompact_boundary state command_permissions",
+	session.StepEmpty:      "compact_boundary", // the summary behind it says what happened
 })
 
 // Keys without text of their own. What is not among them, and is not read, is unknown: its

@@ -44,7 +44,7 @@ func TestSteps(t *testing.T) {
 		`{"type":"system","uuid":"u","subtype":"informational","content":"mind this"}`:        session.Talk,
 		`{"type":"system","uuid":"u","subtype":"away_summary","content":"while away"}`:        session.Talk,
 		`{"type":"system","uuid":"u","subtype":"new_in_a_later_version","content":"x"}`:       session.StepRecord,
-		`{"type":"system","uuid":"u","subtype":"compact_boundary","content":"Compacted"}`:     session.Talk,
+		`{"type":"system","uuid":"u","subtype":"compact_boundary","content":"Compacted"}`:     session.StepEmpty,
 		`{"type":"permission-mode","permissionMode":"plan"}`:                                  session.StepSetting,
 		`{"type":"last-prompt","lastPrompt":"hi","leafUuid":"u"}`:                             session.StepSetting,
 		`{"type":"custom-title","customTitle":"auth"}`:                                        session.Talk,

@@ -12,7 +12,7 @@ type Step uint8
 // The steps.
 const (
 	Talk           Step = iota // no step, but conversation: what a person or the model says or does, and notes, names and summaries
-	StepEmpty                  // nothing: the entry has no text
+	StepEmpty                  // nothing: the entry has no text, or only repeats that something happened
 	StepSubagent               // what a subagent did, told in the session that it works for
 	StepProgress               // what a tool said while it ran
 	StepDetail                 // what else is known of a call

@@ -270,12 +270,18 @@ type view struct {
 	marked []Place
 	links  *terminal.Links
 	agents bool // sessions are shown with their agent
+	costs  int  // the width of the column with what sessions cost
 	chosen bool // the line is selected, which its background shows
 }
 
 // render returns height lines, each width cells wide.
 func (r *results) render(v view, width, height int, focused bool) []string {
 	r.follow(height)
+	for i := range r.groups {
+		if cost := r.groups[i].CostText(); cost != "" && width >= leastCosts {
+			v.costs = max(v.costs, 2+terminal.Width(cost))
+		}
+	}
 	lines := make([]string, 0, height)
 	for i := r.top; i < len(r.rows) && len(lines) < height; i++ {
 		lines = append(lines, r.line(v, i, width, focused))
@@ -300,7 +306,7 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	case rowBlank:
 		return strings.Repeat(" ", width)
 	case rowTitle:
-		facts := g.facts(v, (width-2)/2)
+		facts := g.facts(v, (width-2)/2-v.costs) + human.When(v.costs > 0, fmt.Sprintf("%*s", v.costs, g.CostText()))
 		room := width - 2 - terminal.Width(facts)
 		title := terminal.Clip(g.title(), room-2)
 		line = v.fill(line+v.paint(v.title, title), 2+room) + v.paint(v.dim, facts)
@@ -331,8 +337,11 @@ func (v view) fill(line string, width int) string {
 
 func (g *group) title() string { return human.Title(g.Title) }
 
-// leastFacts is the least width that has the facts of a session beside its title.
-const leastFacts = 18
+// The least widths that have the facts of a session beside its title, and its cost too.
+const (
+	leastFacts = 18
+	leastCosts = 72
+)
 
 // facts returns age and number of hits of a session, in at most width cells. Before them is its
 // directory, if there is room for the last element of that.

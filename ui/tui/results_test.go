@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
@@ -43,6 +44,28 @@ func TestSimilarSpellingIsMarked(t *testing.T) {
 	h := &search.Hit{Kind: "prompt", Tier: search.TierFuzzy, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)
+	}
+}
+
+// What sessions cost is a column at the end of their lines, if it is known of one and there is room.
+func TestCostsAreAColumn(t *testing.T) {
+	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	var r results
+	groups := library()[:2]
+	for i := range groups {
+		groups[i].hits = nil
+	}
+	groups[0].Spent = price.Spent{Tokens: 1e6, Cost: 12.5, Estimated: 12.5}
+	r.set(groups, false)
+	lines := r.render(v, 80, 2, true)
+	if got := ansi.Strip(lines[0]); !strings.HasSuffix(got, " hits  ~$12.50") || terminal.Width(got) != 80 {
+		t.Errorf("the line of a session with a cost is\n%q", got)
+	}
+	if got := ansi.Strip(lines[1]); !strings.HasSuffix(got, strings.Repeat(" ", len("  ~$12.50"))) || terminal.Width(got) != 80 {
+		t.Errorf("the line of a session without a cost is\n%q", got)
+	}
+	if got := ansi.Strip(r.render(v, leastCosts-1, 2, true)[0]); strings.Contains(got, "$") {
+		t.Errorf("a narrow line has the cost:\n%q", got)
 	}
 }
 
