@@ -92,6 +92,8 @@ type Coverage struct {
 	Lower    int  // that were not sent because others rank higher, and the question wants a number
 	Inexact  bool // some hits of sessions that were sent are missing for the same reason
 	Damaged  int  // session files that are left out, or in part, because of what the source says of them
+
+	Statistics *words.Statistics // of the words of the question in all that the source has; nil: a Counter says it
 }
 
 // A Source has sessions that are not on this machine.
@@ -132,6 +134,7 @@ type Gathered struct {
 	Statistics *words.Statistics // of all that may be asked; nil if they are not known
 
 	sources []Source
+	counted []*words.Statistics // of the sources
 	ctx     context.Context // for lines that are read later
 	mu      sync.Mutex
 	texts   map[string]entry.File
@@ -192,6 +195,7 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here ent
 		c := &results[i]
 		m := Missing{source.Name(), c.Sessions - c.Sent - c.Lower, failed[i]}
 		g.Known += c.Sessions
+		g.counted = append(g.counted, c.Statistics)
 		g.Inexact = g.Inexact || c.Inexact || c.Lower > 0
 		if m.Err != nil || m.Sessions > 0 {
 			g.Missing = append(g.Missing, m)
@@ -350,7 +354,14 @@ func (g *Gathered) Whole() *words.Statistics { return g.Statistics }
 func (g *Gathered) Count(ctx context.Context, sent *words.Statistics) (*words.Statistics, error) {
 	terms := slices.Collect(maps.Keys(sent.Terms))
 	whole := &words.Statistics{}
-	for _, source := range g.sources {
+	for i, source := range g.sources {
+		if of := g.counted[i]; of != nil {
+			for t, n := range sent.Terms { // what the source does not say is about as rare as in what it sent
+				of.Terms[t] = max(of.Terms[t], n)
+			}
+			whole.Add(of)
+			continue
+		}
 		counter, ok := source.(Counter)
 		if !ok {
 			return nil, nil

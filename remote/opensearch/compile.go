@@ -92,10 +92,11 @@ func oneOf[T ~string](field string, values []T) object {
 
 // compiled is a question as OpenSearch understands it.
 type compiled struct {
-	sessions object // tests what parts and states have
-	parts    object // tests what only parts have; nil for nothing
-	scored   object // a part of parts that also ranks
-	lines    bool   // all lines that the answer needs have such parts
+	sessions object   // tests what parts and states have
+	parts    object   // tests what only parts have; nil for nothing
+	scored   object   // a part of parts that also ranks
+	lines    bool     // all lines that the answer needs have such parts
+	terms    []string // that were typed, in parts
 }
 
 // query is what parts that pass more clauses match.
@@ -142,8 +143,8 @@ func compile(q *remote.Question, loose bool) compiled {
 	}
 	c.parts = all(filters...)
 	if root, _ := syntax.Parse(q.Text); root != nil {
-		w := &wording{q.Env, loose}
-		c.scored = w.node(root)
+		w := &wording{env: q.Env, loose: loose, longer: loose || q.Wanted == 0}
+		c.scored, c.terms = w.node(root), w.terms
 		c.lines = c.scored != nil
 	}
 	return c
@@ -212,8 +213,10 @@ func model(v string) object {
 
 // wording compiles the text of a query.
 type wording struct {
-	env   filter.Env
-	loose bool // also typing errors, and identifiers of which only one piece is there
+	env    filter.Env
+	loose  bool     // also typing errors, and identifiers of which only one piece is there
+	longer bool     // also words that begin with a word
+	terms  []string // that were typed
 }
 
 func (w *wording) node(n syntax.Node) object {
@@ -273,6 +276,9 @@ func (w *wording) list(items []syntax.Node) object {
 	}
 	if len(should) > 0 {
 		b["should"] = should
+		if len(should) > 1 && !open {
+			b["should"] = append(slices.Clone(should), object{"constant_score": object{"filter": all(should...), "boost": wholeBoost}})
+		}
 		if !open && !slices.ContainsFunc(items, func(n syntax.Node) bool { _, ok := n.(*syntax.Must); return ok }) {
 			b["minimum_should_match"] = 1
 		}
@@ -307,6 +313,7 @@ func (x *wording) word(n *syntax.Term) object {
 	}
 	var clauses []object
 	if w.Term != "" {
+		x.terms = append(x.terms, w.Term)
 		clauses = append(clauses, eitherOf(append([]string{w.Term}, w.Spellings...), has))
 	}
 	switch {
@@ -317,7 +324,7 @@ func (x *wording) word(n *syntax.Term) object {
 		clauses = append(clauses, object{"fuzzy": object{"terms": object{"value": w.Term, "fuzziness": w.Edits}}})
 	case w.Loose:
 		clauses = append(clauses, eitherOf(words.Forms(w.Term), has))
-		if len(w.Term) >= leastPiece {
+		if x.longer && len(w.Term) >= leastPiece {
 			clauses = append(clauses, begins(w.Term, 0.1))
 		}
 		if x.loose {
@@ -347,6 +354,7 @@ const leastID = 6
 func (x *wording) parts(w *words.Word) object {
 	each := make([]object, len(w.Parts))
 	for i := range w.Parts {
+		x.terms = append(x.terms, w.TermsOf(i)...)
 		each[i] = eitherOf(w.TermsOf(i), has)
 	}
 	if w.Match == syntax.Literal {

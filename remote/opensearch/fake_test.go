@@ -145,7 +145,7 @@ func (f *fake) get(w http.ResponseWriter, body []byte) {
 	_ = json.Unmarshal(body, &q)
 	list := []map[string]any{}
 	for _, d := range q.Docs {
-		list = append(list, map[string]any{"_source": f.indices[d.Index][d.ID].source})
+		list = append(list, map[string]any{"_index": d.Index, "_id": d.ID, "_source": f.indices[d.Index][d.ID].source})
 	}
 	data, _ := json.Marshal(map[string]any{"docs": list})
 	_, _ = w.Write(data)
@@ -210,15 +210,16 @@ func (f *fake) bulk(w http.ResponseWriter, body []byte) {
 }
 
 // of returns the indices of a name or alias.
-func (f *fake) of(name string) (list []map[string]fakeDocument) {
+func (f *fake) of(name string) map[string]map[string]fakeDocument {
+	of := make(map[string]map[string]fakeDocument)
 	for index, documents := range f.indices {
 		for name := range strings.SplitSeq(name, ",") {
 			if index == name || strings.HasPrefix(index, name+"-v2-") {
-				list = append(list, documents)
+				of[index] = documents
 			}
 		}
 	}
-	return list
+	return of
 }
 
 func (f *fake) find(name string, body []byte) (ids []string) {
@@ -308,6 +309,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	}
 	_ = json.Unmarshal(body, &q) // a search_after of states has a string
 	type hit struct {
+		Index  string         `json:"_index"`
 		ID     string         `json:"_id"`
 		Source map[string]any `json:"_source"`
 		Fields map[string]any `json:"fields"`
@@ -317,7 +319,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	var hits []hit
 	keys := make(map[string]bool)
 	for _, id := range f.find(name, body) {
-		for _, documents := range f.of(name) {
+		for index, documents := range f.of(name) {
 			d, ok := documents[id]
 			if !ok {
 				continue
@@ -331,7 +333,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 				continue
 			}
 			keys[key] = true
-			hits = append(hits, hit{id, d.source, map[string]any{"file_key": []any{key}, "line": []any{line}, "gen": []any{d.source["gen"]}}, []any{line, line}, line})
+			hits = append(hits, hit{index, id, d.source, map[string]any{"file_key": []any{key}, "line": []any{line}, "gen": []any{d.source["gen"]}}, []any{line, line}, line})
 		}
 	}
 	if !strings.Contains(string(body), `"sort":[{"file_key":`) { // that is the order of ids

@@ -42,11 +42,14 @@ const (
 
 // hit is a document that a search found.
 type hit[T any] struct {
+	Index  string          `json:"_index"`
 	ID     string          `json:"_id"`
 	Source T               `json:"_source"` // as far as it can be read
 	Fields fields          `json:"fields"`
 	Sort   json.RawMessage `json:"sort"`
 	err    error           // of Source
+
+	Explanation explanation `json:"_explanation"` // of its score, if that is asked
 }
 
 // strict sets what is wrong with each source of an answer that json.Unmarshal has read as far as it
@@ -91,7 +94,8 @@ type hits[T any] struct {
 		Failures []struct{ Reason struct{ Type, Reason string } }
 	} `json:"_shards"`
 	Hits struct {
-		Hits []hit[T] `json:"hits"`
+		Total struct{ Value int } `json:"total"`
+		Hits  []hit[T]            `json:"hits"`
 	} `json:"hits"`
 	Docs         []hit[T] `json:"docs"`
 	Aggregations struct {
@@ -181,12 +185,15 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		use(func() { err = visitor(s) })
 		return err
 	}
-	var s *selection
+	s := a.selection(q)
+	if s.asked.isRanked(q) {
+		return s.best(ctx, visit)
+	}
 	var failed error
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.check(both) })
 	group.Go(func() error {
-		s, failed = a.selected(both, q)
+		failed = s.selected(both)
 		return nil // what is wrong with the archive says more
 	})
 	if err := cmp.Or(group.Wait(), failed); err != nil {
@@ -252,9 +259,13 @@ func (a *Archive) patient(ctx context.Context) (_ context.Context, use func(func
 	return ctx, use, func() { late.Stop(); end(nil); stopped() }
 }
 
-// selected returns the session files that a question needs, those first that matter most.
-func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selection, err error) {
-	s = &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes, damaged: make(map[string]bool)}
+func (a *Archive) selection(q *remote.Question) *selection {
+	return &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes, damaged: make(map[string]bool)}
+}
+
+// selected sets the session files that a question needs, those first that matter most.
+func (s *selection) selected(ctx context.Context) (err error) {
+	a, q := s.archive, s.q
 	if s.asked.parts == nil && s.asked.scored == nil {
 		err = s.latest(ctx, all(term("sort", sortSession), s.asked.sessions, overlapping(q)))
 	} else {
@@ -270,7 +281,7 @@ func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selectio
 	if err == nil && !s.hasRecords() {
 		_, err = s.others(ctx)
 	}
-	return s, err
+	return err
 }
 
 // overlapping are the states of sessions that may have an entry within the times of a question.

@@ -102,6 +102,8 @@ type document struct {
 	Session string `json:"session,omitempty"`
 	CWD     string `json:"cwd,omitempty"` // with slashes
 
+	Month string `json:"month,omitempty"` // of a state only
+
 	Kind     session.Kind `json:"kind,omitempty"`
 	Role     string       `json:"role,omitempty"`
 	Tool     string       `json:"tool,omitempty"`

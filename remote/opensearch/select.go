@@ -206,9 +206,8 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 		c := &chosen{state: st}
 		all[i] = c
 		if d := records[st.FileKey]; d != nil {
-			var rec *session.Record
-			if rec, c.facts, err = unpack(d, st); err == nil && rec.Lines == st.Lines {
-				c.record, byKey[st.FileKey] = rec, c
+			if c.recall(d); c.record != nil {
+				byKey[st.FileKey] = c
 			}
 		}
 		if c.record == nil {
@@ -294,10 +293,15 @@ func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[
 		if d.At == nil || len(list) > 0 && list[len(list)-1].Number == d.Line {
 			continue
 		}
-		data := []byte(strings.ReplaceAll(d.Raw, "\n", " "))
-		found[d.FileKey] = append(list, adapter.Line{Data: data, Raw: data, Offset: *d.At, Length: int64(len(data)), Number: d.Line, Ended: true})
+		found[d.FileKey] = append(list, d.line())
 	}
 	return found, nil
+}
+
+// line returns the line that a document has.
+func (d *document) line() adapter.Line {
+	data := []byte(strings.ReplaceAll(d.Raw, "\n", " "))
+	return adapter.Line{Data: data, Raw: data, Offset: *d.At, Length: int64(len(data)), Number: d.Line, Ended: true}
 }
 
 // reading is lines of several files that are read together.
