@@ -135,7 +135,7 @@ type Gathered struct {
 
 	sources []Source
 	counted []*words.Statistics // of the sources
-	ctx     context.Context // for lines that are read later
+	ctx     context.Context     // for lines that are read later
 	mu      sync.Mutex
 	texts   map[string]entry.File
 	seen    map[identity]bool

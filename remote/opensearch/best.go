@@ -200,7 +200,7 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 				docs = append(docs, object{"_index": h.Index, "_id": idOf(key, d.Offset, 0), "routing": key})
 			}
 		}
-		docs = append(docs, object{"_index": a.sessionsIndex(), "_id": key}, object{"_index": month, "_id": recordID(key), "routing": key})
+		docs = append(docs, object{"_index": a.sessionsIndex(), "_id": key}, object{"_index": month, "_id": outlineID(key), "routing": key})
 	}
 	var answer hits[json.RawMessage]
 	var others []*state
@@ -208,11 +208,20 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 	group.Go(func() error { return a.call(both, http.MethodPost, "_mget", object{"docs": docs}, &answer) })
 	group.Go(func() (err error) { // other files of the same sessions
 		slices.Sort(ids)
-		more := object{"bool": object{"filter": object{"terms": object{"session": slices.Compact(ids)}}, "must_not": object{"terms": object{"file_key": keys}}}}
-		return s.states(both, more, func(st *state) error {
-			others = append(others, st)
-			return nil
-		})
+		found, err := find[state](both, a, a.sessionsIndex(), "", object{"size": pageSize, "track_total_hits": false, "query": object{"bool": object{
+			"filter": []object{term("sort", sortSession), {"terms": object{"session": slices.Compact(ids)}}}, "must_not": object{"terms": object{"file_key": keys}},
+		}}})
+		if err != nil {
+			return err
+		}
+		for i := range found.Hits.Hits {
+			if h := &found.Hits.Hits[i]; h.err == nil && h.ID == h.Source.FileKey && h.Source.isSound() {
+				others = append(others, &h.Source)
+			} else {
+				s.damage(h.ID)
+			}
+		}
+		return nil
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -243,10 +252,13 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 		}
 	}
 	var list []*chosen
+	var bare []*state // without an outline
 	for _, key := range keys {
 		if st := states[key]; st != nil {
 			x := &chosen{state: st}
-			x.recall(records[key])
+			if x.recall(records[key]); x.record == nil {
+				bare = append(bare, st)
+			}
 			for _, h := range parts[key] {
 				d := &h.Source
 				if of := lines[idOf(key, d.Offset, 0)]; d.At == nil && of != nil && of.Line == d.Line {
@@ -257,6 +269,17 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 				}
 			}
 			list = append(list, x)
+		}
+	}
+	if len(bare) > 0 { // an older pigrep has sent only whole records
+		more, err := a.records(ctx, bare)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			if x.record == nil {
+				x.recall(more[x.FileKey])
+			}
 		}
 	}
 	if there := lists.Map(list, func(x *chosen) [2]string { return [2]string{x.Host, x.Session} }); len(others) > 0 {
@@ -274,6 +297,7 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 	s.found.files = len(list)
 	for i, x := range list {
 		if x.record == nil {
+			x.wanted, x.lines = nil, nil
 			var err error
 			if x.text, err = s.whole(ctx, x.state); err != nil {
 				return nil, err
@@ -302,7 +326,7 @@ func (c *chosen) recall(d *document) {
 func (c *chosen) take(d *document) {
 	has := func(l adapter.Line) bool { return l.Number == d.Line }
 	switch {
-	case c.record == nil || slices.ContainsFunc(c.lines, has):
+	case slices.ContainsFunc(c.lines, has):
 	case d.At != nil:
 		c.lines = append(c.lines, d.line())
 		c.wanted = slices.DeleteFunc(c.wanted, func(n int) bool { return n == d.Line })

@@ -323,7 +323,9 @@ func (x *wording) word(n *syntax.Term) object {
 	case w.Match == syntax.Fuzzy:
 		clauses = append(clauses, object{"fuzzy": object{"terms": object{"value": w.Term, "fuzziness": w.Edits}}})
 	case w.Loose:
-		clauses = append(clauses, eitherOf(words.Forms(w.Term), has))
+		if forms := words.Forms(w.Term); len(forms) > 0 { // one clause: most of them are in no text
+			clauses = append(clauses, object{"terms": object{"terms": forms, "boost": formsBoost}})
+		}
 		if x.longer && len(w.Term) >= leastPiece {
 			clauses = append(clauses, begins(w.Term, 0.1))
 		}
@@ -340,6 +342,9 @@ func (x *wording) word(n *syntax.Term) object {
 	}
 	return either(slices.DeleteFunc(clauses, isNothing)...)
 }
+
+// formsBoost is the score of a part with another form of a word.
+const formsBoost = 3
 
 // isNumbered reports whether a text has a digit, or could be a hexadecimal number.
 func isNumbered(text string) bool {

@@ -16,7 +16,7 @@ import (
 func TestCompileText(t *testing.T) {
 	for text, want := range map[string]string{
 		`ab`:                   `{"term":{"terms":"ab"}}`,
-		`timeout`:              `{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"timeout"}},{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"timeouted"}},{"term":{"terms":"timeouting"}},{"term":{"terms":"timeouts"}}]}},{"prefix":{"terms":{"boost":0.1,"value":"timeout"}}}]}}`,
+		`timeout`:              `{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"timeout"}},{"terms":{"boost":3,"terms":["timeouted","timeouting","timeouts"]}},{"prefix":{"terms":{"boost":0.1,"value":"timeout"}}}]}}`,
 		`"session timeout"`:    `{"bool":{"must":[{"term":{"terms":"session"}},{"term":{"terms":"timeout"}}],"should":[{"match_phrase":{"terms":"session timeout"}}]}}`,
 		`getUser*`:             `{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"getuser"}},{"prefix":{"terms":{"boost":1,"value":"getuser"}}}]}}`,
 		`"wolVerine"`:          `{"bool":{"must":[{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"wol"}},{"term":{"terms":"wolverine"}}]}},{"bool":{"minimum_should_match":1,"should":[{"term":{"terms":"verine"}},{"term":{"terms":"wolverine"}}]}}],"should":[{"match_phrase":{"terms":"wol verine"}}]}}`,

@@ -99,7 +99,8 @@ func TestForgedLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	documents := f.indices[a.monthly("2026.03")]
-	documents[idOf(keyOf("laptop", "/s/a.jsonl"), int64(len(header)), 0)].source["raw"] = 5
+	key := keyOf("laptop", "/s/a.jsonl")
+	documents[idOf(key, int64(len(header)), 0)].source["raw"] = 5
 	for _, whole := range []bool{false, true} {
 		lines := 0
 		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 5, Bytes: 1 << 20}, func(s *remote.Session) error {
@@ -109,7 +110,9 @@ func TestForgedLine(t *testing.T) {
 		if err != nil || c.Sent != 2 || c.Damaged != 1 || lines != 2 {
 			t.Errorf("whole %t: %d lines, %+v, %v", whole, lines, c, err)
 		}
-		documents[recordID(keyOf("laptop", "/s/a.jsonl"))].source["record"] = 5 // then all of the file is read
+		for _, id := range []string{recordID(key), outlineID(key)} {
+			documents[id].source["record"] = 5
+		} // then all of the file is read
 	}
 }
 
@@ -130,7 +133,7 @@ func TestForgedRecord(t *testing.T) {
 	}
 	bomb := z.EncodeAll(make([]byte, 1<<20), nil)
 	for id, document := range f.indices[a.monthly("2026.03")] {
-		if strings.HasSuffix(id, ":record") {
+		if strings.HasSuffix(id, ":record") || strings.HasSuffix(id, ":outline") {
 			document.source["record"] = bomb
 		}
 	}

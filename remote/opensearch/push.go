@@ -476,7 +476,7 @@ func (o *outgoing) claim(withRecord bool) {
 	}
 	rec := o.recorder.Record()
 	d := o.base
-	d.Record, d.Through = pack(rec), o.st.Offset
+	d.Record, d.Through, d.outline = pack(rec), o.st.Offset, pack(outlineOf(rec))
 	if !o.tail {
 		d.Sum = o.sum
 	}

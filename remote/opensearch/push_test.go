@@ -285,7 +285,7 @@ func TestPushFollowsFiles(t *testing.T) {
 	if last == "" {
 		t.Error("the vanished file is not in the archive")
 	}
-	if key := keyOf("laptop", "/s/a.jsonl"); len(f.find("pigrep", []byte(`{"query":{"term":{"file_key":"`+key+`"}}}`))) != 2 { // the header and the record
+	if key := keyOf("laptop", "/s/a.jsonl"); len(f.find("pigrep", []byte(`{"query":{"term":{"file_key":"`+key+`"}}}`))) != 3 { // the header, the record and its outline
 		t.Error("documents of earlier generations are left")
 	}
 }
@@ -376,7 +376,7 @@ func TestPushGoesOnAfterKill(t *testing.T) {
 	if got := restored(t, a)["/s/a.jsonl"]; got != d["/s/a.jsonl"] {
 		t.Errorf("after %d kills the archive has %d bytes of %d", kills, len(got), len(d["/s/a.jsonl"]))
 	}
-	if n := len(f.indices["pigrep-v2-"+undated]); n != 202 { // with the record
+	if n := len(f.indices["pigrep-v2-"+undated]); n != 203 { // with the record and its outline
 		t.Errorf("%d documents", n)
 	}
 }
@@ -390,8 +390,8 @@ func TestPushFromTwoMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(f.indices["pigrep-v2-2026.03"]); n != 6 { // with two records
-		t.Errorf("%d documents, want 6", n)
+	if n := len(f.indices["pigrep-v2-2026.03"]); n != 8 { // with two records and their outlines
+		t.Errorf("%d documents, want 8", n)
 	}
 }
 
@@ -420,7 +420,7 @@ func TestForget(t *testing.T) {
 		}
 		return false
 	}
-	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "3 documents in pigrep are left") {
+	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "4 documents in pigrep are left") {
 		t.Errorf("the proof says %v", err)
 	}
 }

@@ -90,6 +90,16 @@ func idOf(key string, offset int64, part int) string {
 // recordID is the id of the document with the record of a session file.
 func recordID(key string) string { return key + ":record" }
 
+// outlineID is the id of the document with the record without facts, which is a fifth as long: a search
+// needs no more.
+func outlineID(key string) string { return key + ":outline" }
+
+func outlineOf(r *session.Record) *session.Record {
+	outline := *r
+	outline.Facts = nil
+	return &outline
+}
+
 // A document is a part of an entry, a line that has none, or the record of a session file.
 type document struct {
 	FileKey string `json:"file_key"`
@@ -119,7 +129,8 @@ type document struct {
 	Raw  string `json:"raw,omitempty"`
 
 	// Of a record only, from which pushing continues.
-	Record  []byte `json:"record,omitempty"`  // packed and compressed
+	Record  []byte `json:"record,omitempty"` // packed and compressed
+	outline []byte // the same without facts, for a document of its own
 	Through int64  `json:"through,omitempty"` // bytes of the session file on its machine that it is of
 	Sum     string `json:"sum,omitempty"`     // of these bytes; "" if it cannot be continued
 }

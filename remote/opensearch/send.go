@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,7 +105,10 @@ func (p *pushing) settle(ctx context.Context, b *batch, confirmed int) error {
 	for i := range b.claims {
 		st := &b.claims[i].state
 		if record := b.claims[i].record; record != nil {
-			if err := claims.document(p.archive.monthly(st.Month), recordID(st.FileKey), record); err != nil {
+			outline := *record
+			outline.Record, outline.Through, outline.Sum = record.outline, 0, ""
+			month := p.archive.monthly(st.Month)
+			if err := cmp.Or(claims.document(month, recordID(st.FileKey), record), claims.document(month, outlineID(st.FileKey), &outline)); err != nil {
 				return err
 			}
 		}
