@@ -144,7 +144,7 @@ func (f *Found) gone(known *session.Summary) Step {
 		s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", err
 	}
 	if known.Kept && f.Unkept != nil {
-		s.Change, s.Reason, s.Err = Unreadable, "the archive cannot be read", f.Unkept
+		s.Change, s.Reason, s.Err = Unreadable, "the kept copies cannot be read", f.Unkept
 	}
 	return s
 }

@@ -167,7 +167,7 @@ func (a *Archive) Copies() ([]Copy, error) {
 	}
 	rows, parseErr := parse(string(data))
 	if err = cmp.Or(err, parseErr); err != nil {
-		return nil, fmt.Errorf("the archive of kept sessions: %s: %w", path, err)
+		return nil, fmt.Errorf("the kept copies: %s: %w", path, err)
 	}
 	a.read, a.rows = info, rows
 	return rows, nil
@@ -301,8 +301,8 @@ type writer struct {
 	stale   []string     // copies that are of no use once these are there
 }
 
-// ErrBusy says that another process is changing the archive.
-var ErrBusy = errors.New("another process is changing the archive of kept sessions")
+// ErrBusy says that another process is changing the copies.
+var ErrBusy = errors.New("another process is changing the kept copies")
 
 // change locks the archive. The caller ends it.
 func (a *Archive) change() (*writer, error) {

@@ -47,12 +47,12 @@ func commands() []command {
 			return cobra.FixedCompletions(a.AgentNames(), cobra.ShellCompDirectiveNoFileComp)
 		}, func(ctx context.Context, a *app.App, o *upkeep.KeepOptions, agents []string) error {
 			return upkeep.RunKeep(ctx, a, o, agents, func() *cobra.Command { return newRootCommand(a) })
-		}), "archive backup"},
+		}), "backup copies"},
 		{"log", of("log [REV | PATH]", onePath, completeFile, runLog), ""},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"recap", of("recap [SESSION]", nil, completeSession, runRecap), "summary summarize done"},
-		{"remote", newRemoteCommand, "remotes"},
+		{"remote", newRemoteCommand, "remotes archive archives"},
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
 		{searchName, of(searchName+" QUERY...", nil, nil, runSearch), ""},

@@ -10,7 +10,7 @@ import (
 	"pigrep/keep"
 )
 
-// Keep is what the archive of kept sessions has.
+// Keep says which copies of session files are kept.
 type Keep struct {
 	Dir    string `json:"archiveDir"`
 	Size   int64  `json:"sizeBytes"`
@@ -18,7 +18,7 @@ type Keep struct {
 	Agents []Kept `json:"agents"`
 }
 
-// Kept is what the archive has of an agent.
+// Kept counts the kept copies of an agent.
 type Kept struct {
 	Agent    string       `json:"agent"`
 	On       bool         `json:"on"`       // what is new is kept
@@ -29,7 +29,7 @@ type Kept struct {
 	Oldest   session.Time `json:"oldest,omitzero"`
 }
 
-// KeptOf describes what the archive has of an agent.
+// KeptOf describes the kept copies of an agent.
 func KeptOf(k *keep.Kind, on bool) Kept {
 	x := Kept{Agent: k.Agent, On: on, Sessions: k.Sessions, Gone: k.Gone, Left: k.Left, Size: k.Bytes}
 	if k.Oldest != 0 {
@@ -44,11 +44,11 @@ func (x *Keep) Sheet(layout Layout) table { return factSheet(keepFacts(x, layout
 
 func (x *Keep) Text(t *Text) { t.table(x.Sheet(t.Layout)) }
 
-// keepFacts describes the archive, a line for each agent.
+// keepFacts describes the kept copies, a line for each agent.
 func keepFacts(x *Keep, layout Layout) []Fact {
 	l := &factList{Layout: layout}
 	limit := cmp.Or(human.When(x.Limit > 0, "of at most "+human.Bytes(x.Limit)), "without a limit")
-	l.add("archive", l.path(x.Dir)+": "+human.Bytes(x.Size)+" "+limit)
+	l.add("kept copies", l.path(x.Dir)+": "+human.Bytes(x.Size)+" "+limit)
 	for _, k := range x.Agents {
 		text := cmp.Or(human.When(k.On, "on"), "off")
 		if k.Sessions > 0 {
@@ -61,7 +61,7 @@ func keepFacts(x *Keep, layout Layout) []Fact {
 	return l.facts
 }
 
-// Done is what a command of the archive did, for programs.
+// Done is what a command about archives or copies did, for programs.
 type Done struct {
 	Path   string `json:"path,omitempty"`
 	Copies int    `json:"copies,omitempty"`
