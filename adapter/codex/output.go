@@ -23,13 +23,15 @@ type output struct {
 	stopped        bool // an error or a person ended the script
 }
 
+var unknownOutput = output{exit: session.Unknown, duration: session.Unknown}
+
 // readOutput reads the result of a call: a text, or a list of texts and images. What Codex
 // says of a command before its output becomes facts.
 func (p *parser) readOutput() {
 	e, v := &p.Entry, p.payload.Find("output")
 	e.Role = session.RoleToolResult
 	e.ToolCallID = p.JSON.String(p.payload.Find("call_id"))
-	p.output = output{exit: session.Unknown, duration: session.Unknown}
+	p.output = unknownOutput
 	o, f := &p.output, &p.Facts
 	switch {
 	case p.typ == "tool_search_output":
@@ -151,16 +153,42 @@ func (p *parser) printed(text []byte) []byte {
 	before := len(f.Inner)
 	if len(rest) > 0 && (rest[0] == '{' || rest[0] == '[') {
 		text = p.printedJSON(text)
-	} else if in := (output{exit: session.Unknown, duration: session.Unknown}); !isError {
-		text = in.unwrap(text)
-		p.endedWith(text, in.exit, in.duration)
-	} else if in.unwrap(rest); in.exit != session.Unknown {
+	} else if !isError {
+		text = p.endsIn(text)
+	} else if in := unknownOutput; len(in.unwrap(rest)) < len(rest) && in.exit != session.Unknown {
 		p.endedWith(text, in.exit, in.duration)
 	} else if hasPrefix(rest, rejections) {
 		o.failed, f.Rejected = false, true
 	}
 	if len(f.Inner) == before {
 		p.endedWith(text, session.Unknown, session.Unknown)
+	}
+	return text
+}
+
+// endsIn notes the ends of the commands whose results are in a text, each behind lines about it. A text that is
+// a single result is replaced by its output.
+func (p *parser) endsIn(text []byte) []byte {
+	last, from, found, begins := unknownOutput, 0, 0, false
+	for at := 0; at < len(text); {
+		next := unknownOutput
+		rest := next.unwrap(text[at:])
+		if end := len(text) - len(rest); end > at && (at == 0 || next.exit != session.Unknown) {
+			if found > 0 {
+				p.endedWith(text[from:at], last.exit, last.duration)
+			}
+			begins = begins || at == 0
+			last, from, at = next, end, end
+			found++
+		} else if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+			at += n + 1
+		} else {
+			break
+		}
+	}
+	p.endedWith(text[from:], last.exit, last.duration)
+	if found == 1 && begins {
+		return text[from:]
 	}
 	return text
 }
@@ -179,16 +207,24 @@ func (p *parser) endedWith(text []byte, exit, duration int32) {
 
 const mostPrinted = 100 // results in the output of a script
 
-// printedJSON is printed for the results of exec_command, which are objects. A single result is replaced by
-// its output.
+// printedJSON is printed for the results of exec_command, which are objects, perhaps several in a row. A single
+// result is replaced by its output.
 func (p *parser) printedJSON(text []byte) []byte {
 	p.inner.Reset(text)
-	v, err := p.inner.Check(0)
-	if err != nil || len(bytes.TrimSpace(text[v.End:])) > 0 {
-		return text
+	var starts []int
+	for at := 0; len(bytes.TrimSpace(text[at:])) > 0; {
+		v, err := p.inner.Check(at)
+		if err != nil || len(starts) == mostPrinted {
+			return text
+		}
+		starts, at = append(starts, at), v.End
 	}
-	if out, ok := p.resultsIn(v, 0); ok {
-		return out
+	for _, at := range starts {
+		if v, err := p.inner.Check(at); err == nil { // it was valid, but a check forgets the values before
+			if out, ok := p.resultsIn(v, 0); ok && len(starts) == 1 {
+				return out
+			}
+		}
 	}
 	return text
 }
@@ -244,7 +280,7 @@ var envelope = []string{
 // unwrap returns the output behind the lines about it.
 func (o *output) unwrap(text []byte) []byte {
 	rest, timed := text, false
-	for len(rest) > 0 {
+	for n := 0; len(rest) > 0 && n <= len(envelope); n++ {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))
 		i := slices.IndexFunc(envelope, func(s string) bool { return bytes.HasPrefix(line, []byte(s)) })
 		if i < 0 {
@@ -325,7 +361,7 @@ func (p *parser) readShell(text []byte) {
 		p.Add(session.KindShell, text)
 		return
 	}
-	o := output{exit: session.Unknown, duration: session.Unknown}
+	o := unknownOutput
 	out := o.unwrap(result)
 	all := append(append(append(p.JSON.Room(len(command)+len(out)+1), command...), '\n'), out...)
 	all = p.JSON.Keep(bytes.TrimRight(all, "\n"))

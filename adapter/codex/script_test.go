@@ -66,6 +66,9 @@ func outcomesOf(r adapters.Read) (list []string) {
 func TestScripts(t *testing.T) {
 	const patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+\ty\n*** End Patch"
 	shell := func(exit int) string { return fmt.Sprintf("Exit code: %d\nWall time: 1.1 seconds\nOutput:\nx\n", exit) }
+	ended := func(exit int) string {
+		return fmt.Sprintf("Chunk ID: 6bd49c\nWall time: 1.1 seconds\nProcess exited with code %d\nOriginal token count: 1\nOutput:\nx\n", exit)
+	}
 	object := func(exit int) string {
 		return fmt.Sprintf(`{"chunk_id":"6bd49c","wall_time_seconds":0.5,"exit_code":%d,"output":"a\nb"}`, exit)
 	}
@@ -87,7 +90,15 @@ func TestScripts(t *testing.T) {
 			[]string{"call exec failed 1", "nested shell_command $ go test failed 1", "nested shell_command $ rg x ok 0"}},
 		{"in one text", begun().script("c", `text(JSON.stringify(await Promise.all(["go test", "rg x"].map(cmd => tools.exec_command({cmd})))))`).printed("c", "Script completed", "["+object(0)+","+object(1)+"]"),
 			[]string{"call exec no 1", "nested exec_command $ go test ok 0", "nested exec_command $ rg x no 1"}},
-		{"not told apart", begun().script("c", two).printed("c", "Script completed", shell(1)+shell(0)),
+		{"in one text with lines between", begun().script("c", two).printed("c", "Script completed", "tests:\n"+shell(1)+"\nuses:\n"+shell(0)),
+			[]string{"call exec failed 1", "nested shell_command $ go test failed 1", "nested shell_command $ rg x ok 0"}},
+		{"in one text, as exec_command prints them", begun().script("c", two).printed("c", "Script completed", ended(0)+"---\n"+ended(1)),
+			[]string{"call exec no 1", "nested shell_command $ go test ok 0", "nested shell_command $ rg x no 1"}},
+		{"as objects in a row", begun().script("c", two).printed("c", "Script completed", object(1)+"\n"+object(0)),
+			[]string{"call exec failed 1", "nested shell_command $ go test failed 1", "nested shell_command $ rg x ok 0"}},
+		{"not told apart", begun().script("c", two).printed("c", "Script completed", shell(1)+"Exit code: ?\nx\n"),
+			[]string{"call exec failed 1", "nested shell_command $ go test ok", "nested shell_command $ rg x ok"}},
+		{"more results than commands", begun().script("c", two).printed("c", "Script completed", shell(1)+shell(0)+shell(0)),
 			[]string{"call exec failed 1", "nested shell_command $ go test ok", "nested shell_command $ rg x ok"}},
 		{"a patch and a command", begun().script("c", "await tools.apply_patch("+quote(patch)+"); text(await tools.shell_command({command: 'go vet'}))").printed("c", "Script completed", shell(0)),
 			[]string{"call exec ok 0", "nested apply_patch edit a.go ok", "nested shell_command $ go vet ok 0"}},
