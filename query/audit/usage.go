@@ -281,6 +281,9 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 	b.table.begin(f, b.owner, times, nil, nil, model)
 }
 
+// FasterTier follows the name of a model whose price is known, but not at a faster tier.
+const FasterTier = " at a faster tier"
+
 // add adds use i of the piece.
 func (b *usageBuild) add(i int, u *use) {
 	b.table.row(i).count(b.file, b.owner, u)
@@ -291,7 +294,7 @@ func (b *usageBuild) add(i int, u *use) {
 	if u.unpriced > 0 {
 		model := b.model.At(i)
 		if _, listed := price.Of(model, ""); u.Faster && listed {
-			model += " at a faster tier"
+			model += FasterTier
 		}
 		if !b.without[model] {
 			b.without[strings.Clone(model)] = true

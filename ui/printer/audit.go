@@ -458,9 +458,12 @@ func usageNotes(t *audit.UsageTable, rows int, now time.Time) []note {
 		return []note{same("no use of tokens recorded")}
 	}
 	unpriced := note{withoutPrice(t), human.Some(len(t.Unpriced), "model without a price", "models without a price")}
+	if !slices.ContainsFunc(t.Unpriced, func(m string) bool { return !strings.HasSuffix(m, audit.FasterTier) }) {
+		unpriced.short = human.Some(len(t.Unpriced), "fast price unknown", "fast prices unknown")
+	}
 	return []note{
 		same(currentBlock(t, now)), same(human.When(rows < len(t.Rows), fmt.Sprintf("%s of %s (-n)", human.Number(rows), human.Plural(len(t.Rows), "row", "rows")))),
-		{t.Estimate(), strings.Replace(t.Estimate(), " of the cost", "", 1)}, unpriced,
+		{t.Estimate(), strings.TrimPrefix(strings.Replace(t.Estimate(), " of the cost", "", 1), "cost ")}, unpriced,
 		same(human.Some(t.Total.Unusable, "entry with impossible figures", "entries with impossible figures")),
 		same(human.When(t.Total.Filled > 0, "with the file of prices")),
 	}
