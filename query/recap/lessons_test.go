@@ -35,6 +35,10 @@ func tale(day int, name string, deeds ...[]stories.Turn) stories.Story {
 	s := stories.Story{Name: name, CWD: "/srv/app", Start: stories.Day.AddDate(0, 0, day), Entries: []stories.Turn{stories.Prompt("run it")}}
 	for i, d := range deeds {
 		id := fmt.Sprintf("c%d", i)
+		if len(d) == 1 { // a prompt
+			s.Entries = append(s.Entries, d[0])
+			continue
+		}
 		d[0].Message["content"].([]any)[0].(map[string]any)["id"], d[1].Message["toolCallId"] = id, id
 		for _, turn := range d {
 			turn.Minute = i + 1

@@ -43,6 +43,7 @@ func TestFactsOfASession(t *testing.T) {
 		"deleted and written":       {[]deed{did("rm a.md", ""), did("cat > a.md <<'E'\nx\nE", "")}, "", "changed /srv/app/a.md"},
 		"an offer at the end":       {nil, "The lease is renewed at half of its time now.\n\nIf you want, next I can:\n\n1. Write a test\n2. Commit it", "ends The lease is renewed at half of its time now."},
 		"a question at the end":     {nil, "Both ways work for the lease here.\n\nWhich of the two do you prefer for production?", "open Which of the two do you prefer for production?\nends Which of the two do you prefer for production?"},
+		"a word while it worked":    {[]deed{did("go vet ./a", "ok"), {stories.Prompt("now the other files of the store, please")}, did("go vet ./b", "ok")}, "", ""},
 		"what remains":              {nil, "Done with the lease in the store.\n\n## Remaining\n\n- the web page\n- [ ] docs of the API\n\nThe tests of the store pass, but I could not run the slow ones.", "open the web page\nopen docs of the API\nopen The tests of the store pass, but I could not run the slow ones.\nends The tests of the store pass, but I could not run the slow ones."},
 		"nothing remains":           {nil, "Done: the lease is renewed early. All tests pass. Let me know if you want the slow ones run too.", "ends Done: the lease is renewed early. All tests pass. Let me know if you want the slow ones run too."},
 	} {

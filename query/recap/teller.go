@@ -254,9 +254,9 @@ func (t *teller) turns() {
 	nodes := t.record.Nodes
 	var turn []int // the entries of a turn
 	var closing Fact
-	end := func() {
+	end := func(last bool) {
 		if len(turn) > 0 {
-			t.turn(turn, &closing)
+			t.turn(turn, last, &closing)
 		}
 		turn = nil
 	}
@@ -270,13 +270,13 @@ func (t *teller) turns() {
 			continue
 		}
 		if n.Role == session.RoleUser && acts && t.prompt(n.Offset) != "" {
-			end()
+			end(false)
 			acts = false
 		}
 		acts = acts || n.Role == session.RoleAssistant
 		turn = append(turn, i)
 	}
-	end()
+	end(true)
 	t.statements()
 	if closing.What != "" {
 		t.facts = append(t.facts, closing)
@@ -297,7 +297,7 @@ func (t *teller) prompt(offset int64) (text string) {
 const lastEntries = 6
 
 // turn adds the facts of a turn, and its closing paragraph, if it has one.
-func (t *teller) turn(entries []int, closing *Fact) {
+func (t *teller) turn(entries []int, last bool, closing *Fact) {
 	nodes := t.record.Nodes
 	asked, text := int64(-1), "" // the last prompt before the agent did something
 	for _, i := range entries {
@@ -340,7 +340,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 		f := t.newFact(Aborted, asked, text)
 		f.Error = aborted
 		t.facts = append(t.facts, f)
-	} else if !replied {
+	} else if isResult := func(i int) bool { return nodes[i].Role == session.RoleToolResult }; !replied && (last || !slices.ContainsFunc(entries, isResult)) {
 		t.facts = append(t.facts, t.newFact(Open, asked, text))
 	}
 }
