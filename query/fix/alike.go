@@ -90,8 +90,11 @@ func (d *Action) OperandsOf(labels []string, first string) (list []string, ok bo
 // checking lists programs that say whether the work is right, whatever part of it they are given.
 var checking = []string{"go test", "go build", "go vet", "cargo test", "cargo build", "cargo check", "cargo clippy", "npm test", "pnpm test", "yarn test", "bun test", "pytest", "python3 -m pytest", "python -m pytest", "tsc", "npx tsc", "eslint", "npx eslint", "jest", "npx jest", "vitest", "npx vitest", "ruff", "mypy", "swift build", "swift test", "dotnet build", "dotnet test", "mvn test", "gradlew test", "git push", "git commit", "git rebase", "git merge"}
 
-// Checks reports whether a shell command repeats the last program of an earlier command, which failed: in the
-// same directory, and with the same first operand unless the program checks the work as a whole.
+// stopping lists programs that stop at a conflict, and go on with --continue.
+var stopping = []string{"git pull", "git rebase", "git merge", "git cherry-pick", "git revert", "git am"}
+
+// Checks reports whether a shell command repeats the last program of an earlier command, which failed, or
+// continues it: in the same directory, and with the same first operand unless the program checks the work as a whole.
 func (d *Action) Checks(o *Action) bool {
 	list := slices.DeleteFunc(slices.Clone(o.commands), func(c shellcmd.Command) bool { return OnlyShows(c.Label) })
 	if len(list) == 0 {
@@ -99,6 +102,9 @@ func (d *Action) Checks(o *Action) bool {
 	}
 	a := &list[len(list)-1]
 	return slices.ContainsFunc(d.commands, func(b shellcmd.Command) bool {
+		if a.Dir == b.Dir && slices.Contains(stopping, a.Label) && slices.Contains(b.Args, "--continue") {
+			return true
+		}
 		if a.Label != b.Label || a.Dir != b.Dir || (a.Code == "") != (b.Code == "") {
 			return false
 		}
