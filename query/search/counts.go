@@ -287,7 +287,7 @@ func ExplainWords(list []WordCount, removed []Removed, meant string, without fun
 		switch {
 		case w.Nowhere() && w.Parts > 0:
 			apart = append(apart, fmt.Sprintf("%s does not occur as written; %s all its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
-		case w.Nowhere() || len(w.Nearest) > 0:
+		case w.Nowhere() || len(w.Nearest) > 0 && len(w.Removed) == 0:
 			nowhere = append(nowhere, word)
 			if len(w.Nearest) > 0 && meant == "" {
 				like := lists.Map(w.Nearest, func(n Near) string { return terminal.Clip(terminal.Clean(n.Word), maxShown) })

@@ -182,6 +182,8 @@ func TestExplainWords(t *testing.T) {
 		{[]WordCount{found("a", 2, 1), found("b", 2, 1)}, []Removed{{"scope", 3}}, "a has 2 hits in 1 session, b 2 in 1; none has both"},
 		{[]WordCount{nowhere("a\x1b[2Jb"), found("x OR y", 2, 1)}, nil, "ab occurs nowhere; (x OR y) has 2 hits in 1 session; no entry has both"},
 		{[]WordCount{nowhere(strings.Repeat("long", 10)), found(`"a b"`, 2, 1)}, nil, `longlonglonglonglonglon… occurs nowhere; "a b" has 2 hits in 1 session; no entry has both`},
+		{[]WordCount{{Word: "handlers_go", Removed: []Removed{{"exclude", 13}}, Nearest: []Near{{"handlers", 9}}}}, nil, ""},
+		{[]WordCount{{Word: "handlers_go", Removed: []Removed{{"scope", 13}}, Nearest: []Near{{"handlers", 9}}}, found("b", 2, 1)}, nil, "handlers_go has hits only in scope all (13); b has 2 hits in 1 session; no entry has both"},
 	} {
 		if got := ExplainWords(c.words, c.removed, "", Without); got != c.want {
 			t.Errorf("ExplainWords(%v, %v) =\n%s, want\n%s", c.words, c.removed, got, c.want)
