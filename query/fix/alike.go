@@ -88,7 +88,15 @@ func (d *Action) OperandsOf(labels []string, first string) (list []string, ok bo
 }
 
 // checking lists programs that say whether the work is right, whatever part of it they are given.
-var checking = []string{"go test", "go build", "go vet", "cargo test", "cargo build", "cargo check", "cargo clippy", "npm test", "pnpm test", "yarn test", "bun test", "pytest", "python3 -m pytest", "python -m pytest", "tsc", "npx tsc", "eslint", "npx eslint", "jest", "npx jest", "vitest", "npx vitest", "ruff", "mypy", "swift build", "swift test", "dotnet build", "dotnet test", "mvn test", "gradlew test", "git push", "git commit", "git rebase", "git merge"}
+var checking = []string{"go test", "go build", "go vet", "cargo test", "cargo build", "cargo check", "cargo clippy", "npm test", "pnpm test", "yarn test", "bun test", "pytest", "tsc", "eslint", "jest", "vitest", "ruff", "mypy", "swift build", "swift test", "dotnet build", "dotnet test", "mvn test", "gradlew test", "git push", "git commit", "git rebase", "git merge"}
+
+// programOf returns the label of a command without the program that starts it: python -m pytest is pytest.
+func programOf(label string) string {
+	for _, starter := range []string{"python -m ", "python3 -m ", "npx "} {
+		label = strings.TrimPrefix(label, starter)
+	}
+	return label
+}
 
 // stopping lists programs that stop at a conflict, and go on with --continue.
 var stopping = []string{"git pull", "git rebase", "git merge", "git cherry-pick", "git revert", "git am"}
@@ -105,10 +113,11 @@ func (d *Action) Checks(o *Action) bool {
 		if a.Dir == b.Dir && slices.Contains(stopping, a.Label) && slices.Contains(b.Args, "--continue") {
 			return true
 		}
-		if a.Label != b.Label || a.Dir != b.Dir || (a.Code == "") != (b.Code == "") {
+		program := programOf(a.Label)
+		if program != programOf(b.Label) || a.Dir != b.Dir || (a.Code == "") != (b.Code == "") {
 			return false
 		}
-		if slices.Contains(checking, a.Label) {
+		if slices.Contains(checking, program) {
 			return true
 		}
 		if a.Code != "" {

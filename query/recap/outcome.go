@@ -3,6 +3,7 @@ package recap
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -233,7 +234,8 @@ func (t *teller) planned(list []session.CallFact) {
 			at = i
 		}
 	}
-	if at < 0 {
+	wrote := func(c session.CallFact) bool { return len(changed(&c)) > 0 }
+	if at < 0 || slices.ContainsFunc(list[at+1:], wrote) { // agents finish without saying so in the plan
 		return
 	}
 	c := &list[at]
@@ -244,16 +246,18 @@ func (t *teller) planned(list []session.CallFact) {
 	node := &t.record.Nodes[n]
 	_ = t.entries.View(entry.RefOf(node, t.record.Contexts.At(n)), entry.Identity{ID: node.ID}, func(_ *session.Entry, v *session.View) {
 		for i := range v.Blocks {
-			if call := v.Blocks[i].Call; call != nil && call.Deed == session.DeedPlan {
-				texts := make(map[string]string)
-				for _, a := range call.Arguments {
-					if item, name := cutLast(a.Name); slices.Contains([]string{"content", "step", "subject", "title"}, name) && item != "" {
-						texts[item] = string(a.Value)
-					}
+			call := v.Blocks[i].Call
+			if call == nil || call.Deed != session.DeedPlan {
+				continue
+			}
+			for _, a := range call.Arguments {
+				var items []struct{ Content, Step, Subject, Title, Status string }
+				if json.Unmarshal(a.Value, &items) != nil {
+					continue
 				}
-				for _, a := range call.Arguments {
-					if item, name := cutLast(a.Name); name == "status" && string(a.Value) == "pending" && texts[item] != "" {
-						f := t.newFact(Open, c.Offset, clipped(texts[item]))
+				for _, item := range items {
+					if text := cmp.Or(item.Content, item.Step, item.Subject, item.Title); item.Status == "pending" && text != "" {
+						f := t.newFact(Open, c.Offset, clipped(text))
 						f.By = "plan"
 						t.facts = append(t.facts, f)
 					}
@@ -261,12 +265,6 @@ func (t *teller) planned(list []session.CallFact) {
 			}
 		}
 	})
-}
-
-// cutLast cuts the last element off a name such as todos.0.content.
-func cutLast(name string) (before, last string) {
-	at := strings.LastIndexByte(name, '.')
-	return name[:max(at, 0)], name[at+1:]
 }
 
 var (
@@ -351,7 +349,7 @@ func lastParagraph(text []byte) string {
 	for i, p := range slices.Backward(list) {
 		p = strings.TrimSpace(p)
 		offered := offer().MatchString(p) || listItem().MatchString(p) && i > 0 && offer().MatchString(strings.TrimSpace(list[i-1]))
-		if says(p) && !offered {
+		if says(p) && !offered && !openTitle().MatchString(p[:strings.IndexByte(p+"\n", '\n')]) {
 			return clipped(p)
 		}
 	}

@@ -38,6 +38,7 @@ func TestFactsOfASession(t *testing.T) {
 		"an edit refused":           {[]deed{did("edit a.go", "Could not find the exact text. Command exited with code 1"), did("edit a.go", "ok")}, "", "changed /srv/app/a.go\nfailed edit a.go, passed"},
 		"fixed by a command":        {[]deed{did("python3 a.py", noYAML), did("pip install pyyaml", "ok"), did("python3 a.py", "fine")}, "", "failed python3 a.py, passed after pip install pyyaml"},
 		"conflicts resolved":        {[]deed{did("git pull --rebase origin main", "CONFLICT (content): Merge conflict in a.md\nerror: could not apply 48adfce... x"+exit1), did("git add a.md && GIT_EDITOR=true git rebase --continue", "Successfully rebased and updated refs/heads/main.")}, "", "failed git pull --rebase origin main, passed"},
+		"checked in another way":    {[]deed{did("pytest -q", "1 failed, 3 passed in 0.2s"+exit1), did("python -m pytest -q tests", "4 passed in 0.2s"), did("npx eslint src", "3 problems"+exit1), did("eslint .", "")}, "", "failed pytest -q, passed\nfailed npx eslint src, passed"},
 		"another operand":           {[]deed{did("python3 a.py", noYAML), did("python3 b.py", "fine")}, "", "failed python3 a.py"},
 		"changed by the shell":      {[]deed{did("cat > a.go <<'E'\npackage a\nE", ""), did("sed -i 's/a/b/' b.go && rm c.go", ""), did("mv d.go e/d.go", ""), did("echo x > /tmp/y; make > out.log 2>&1", "")}, "", "changed /srv/app/a.go\nchanged /srv/app/b.go\nchanged /srv/app/c.go\nchanged /srv/app/d.go\nchanged /srv/app/e/d.go"},
 		"written and deleted":       {[]deed{did("cat > page.html <<'E'\nx\nE", ""), did("sed -i s/x/y/ page.html", ""), did("rm page.html", ""), did("cat > tmp/a.md <<'E'\nx\nE", ""), did("rm -rf tmp", "")}, "", ""},
@@ -45,6 +46,9 @@ func TestFactsOfASession(t *testing.T) {
 		"an offer at the end":       {nil, "The lease is renewed at half of its time now.\n\nIf you want, next I can:\n\n1. Write a test\n2. Commit it", "ends The lease is renewed at half of its time now."},
 		"a question at the end":     {nil, "Both ways work for the lease here.\n\nWhich of the two do you prefer for production?", "open Which of the two do you prefer for production?\nends Which of the two do you prefer for production?"},
 		"a word while it worked":    {[]deed{did("go vet ./a", "ok"), {stories.Prompt("now the other files of the store, please")}, did("go vet ./b", "ok")}, "", ""},
+		"a plan":                    {[]deed{planned("write the lease", "completed", "test it", "pending"), planned("write the lease", "completed", "test it", "completed", "write docs of the API", "pending")}, "", "open write docs of the API"},
+		"a plan that went on":       {[]deed{planned("write docs of the API", "pending"), did("edit docs.md", "ok")}, "", "changed /srv/app/docs.md"},
+		"not done, and an offer":    {nil, "I renewed the lease, and its tests pass.\n\n**Not done**\n- `make dist` still fails\n\nIf you want, I can fix it.", "open `make dist` still fails\nends I renewed the lease, and its tests pass."},
 		"what remains":              {nil, "Done with the lease in the store.\n\n## Remaining\n\n- the web page\n- [ ] docs of the API\n\nThe tests of the store pass, but I could not run the slow ones.", "open the web page\nopen docs of the API\nopen The tests of the store pass, but I could not run the slow ones.\nends The tests of the store pass, but I could not run the slow ones."},
 		"nothing remains":           {nil, "Done: the lease is renewed early. All tests pass. Let me know if you want the slow ones run too.", "ends Done: the lease is renewed early. All tests pass. Let me know if you want the slow ones run too."},
 	} {
@@ -82,6 +86,15 @@ func TestFactsOfASession(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// planned is a call that plans steps, each with its status, and its result.
+func planned(steps ...string) []stories.Turn {
+	var list []any
+	for pair := range slices.Chunk(steps, 2) {
+		list = append(list, map[string]any{"step": pair[0], "status": pair[1]})
+	}
+	return []stories.Turn{stories.Called("update_plan", map[string]any{"plan": list}), stories.Result("update_plan", "Plan updated", false)}
 }
 
 // A session in which thousands of commands fail is told in time: a call is compared with the latest failures,
