@@ -51,6 +51,7 @@ type Profile struct {
 	CurrentID   string                       // the variable with the id of the session that a process was started in; "" for none
 	CurrentPath string                       // that with its path
 	ClientNames []string                     // how it names itself as a client of MCP servers
+	Deleting    string                       // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
 
 	// HasPackage reports whether a settings file lists a package of this name. It is nil if there
 	// are no packages of this program for the agent.
@@ -80,6 +81,9 @@ func (p *Profile) Current(env Environment) (id, path string) {
 	}
 	return id, path
 }
+
+// Delete says how a person deletes sessions with the agent, DIR for all of a project; "" if it has no way.
+func (p *Profile) Delete() string { return p.Deleting }
 
 // SkillDir returns the directory where the agent looks for skills.
 func (p *Profile) SkillDir(env Environment) string { return filepath.Join(p.Dir(env), "skills") }

@@ -29,7 +29,7 @@ type Agent struct{ *adapter.Profile }
 // New returns the adapter for Claude Code.
 func New() Agent {
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "Claude Code", Reading: 4, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"claude-code"},
+		ID: Name, Title: "Claude Code", Reading: 4, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"claude-code"}, Deleting: "claude project purge DIR",
 		Variables: []adapter.Variable{
 			{Name: configDirVariable, Use: "Claude Code's directory, in place of ~/.claude; its projects/ is searched", Path: true},
 			{Name: currentVariable, Use: "the session of Claude Code that mcp runs in, which it leaves out"},

@@ -27,7 +27,7 @@ type Agent struct{ *adapter.Profile }
 // New returns the adapter for Codex.
 func New() Agent {
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "Codex", Reading: 4, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"codex-mcp-client"},
+		ID: Name, Title: "Codex", Reading: 4, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"codex-mcp-client"}, Deleting: "codex delete ID",
 		Variables: []adapter.Variable{
 			{Name: homeVariable, Use: "Codex's directory, in place of ~/.codex; its sessions/ and archived_sessions/ are searched", Path: true},
 			{Name: currentVariable, Use: "the session of Codex that mcp runs in, which it leaves out"},

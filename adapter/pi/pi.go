@@ -32,7 +32,7 @@ type Agent struct{ *adapter.Profile }
 func New() Agent {
 	const current = "the session of pi that mcp runs in, which it leaves out"
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "pi", Dir: agentDir, Kept: storesText, ClientNames: []string{"pi"}, HasPackage: hasPackage,
+		ID: Name, Title: "pi", Dir: agentDir, Kept: storesText, ClientNames: []string{"pi"}, Deleting: "pi --resume, then Ctrl-D", HasPackage: hasPackage,
 		CurrentID: currentIDVariable, CurrentPath: currentPathVariable,
 		Variables: []adapter.Variable{
 			{Name: agentDirVariable, Use: "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched", Path: true},

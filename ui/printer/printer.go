@@ -370,6 +370,7 @@ func Columns() (list []CommandColumns) {
 		{"watch", names((&WatchEvent{}).Sheet(Layout{}))},
 		{"config", names((&Settings{}).Sheet(Layout{}))},
 		{"status --stores", names(Stores{}.Sheet(Layout{}))},
+		{"status --sizes", names(Sizes{}.Sheet(Layout{}))},
 	}...)
 }
 

@@ -308,6 +308,47 @@ func (l *factList) watcher(w *Watcher) string {
 	return Process(w.PID).String() + since + how + human.When(!w.Scanned.IsZero(), "; looked at all files "+l.time(w.Scanned.Time))
 }
 
+// Sizes say which agents, projects and months take the room, the largest of each first.
+type Sizes []SizeRow
+
+// SizeRow is the room that the session files of an agent, a project of an agent or a month take.
+type SizeRow struct {
+	By     string `json:"by"` // agent, project or month
+	Name   string `json:"name"`
+	Agent  string `json:"agent,omitempty"` // of a project
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	Delete string `json:"delete,omitempty"` // how a person deletes them with the agent
+}
+
+func (s Sizes) JSON(j *JSON) {
+	j.Object("status", j.inObject("sizes", linesOf(j, "size", s)), j.InLines("total", len(s)))
+}
+
+func (s Sizes) Sheet(layout Layout) table {
+	return &sheet[SizeRow]{
+		columns: []sheetColumn[SizeRow]{
+			{column{Name: "by", Title: "BY"}, func(r *SizeRow) cell { return textCell(r.By) }},
+			{column{Name: "name", Title: "NAME", Flex: true, Left: true}, func(r *SizeRow) cell { return layout.pathCell(r.Name) }},
+			{column{Name: "agent", Title: "AGENT"}, func(r *SizeRow) cell { return textCell(r.Agent) }},
+			{column{Name: "files", Title: "FILES", Right: true}, func(r *SizeRow) cell { return countCell(r.Files) }},
+			{column{Name: "bytes", Title: "SIZE", Right: true}, func(r *SizeRow) cell { return bytesCell(r.Bytes) }},
+			{column{Name: "delete"}, func(r *SizeRow) cell { return textCell(r.Delete) }},
+		},
+		rows: listed(s),
+		finish: func(r *SizeRow, row *sheetRow) {
+			if r.By == "agent" && r.Delete != "" {
+				row.below = []string{"to delete some: " + r.Delete}
+			}
+		},
+	}
+}
+
+func (s Sizes) Text(t *Text) {
+	t.table(s.Sheet(t.Layout))
+	t.Print("\n", t.Dim("single sessions: pigrep sessions --sort size · pigrep deletes no session file"), "\n")
+}
+
 // Stores are the kinds of file that an agent keeps.
 type Stores []Store
 

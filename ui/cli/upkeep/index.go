@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/scope"
@@ -188,9 +191,10 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 
 // statusOptions ignore --no-update: the index is never updated.
 type statusOptions struct {
-	flags.Shared                         `takes:"files output -no-update" ignores:"files"`
-	Stores, Skipped, Check, Deep, Repair bool
-	Wait                                 time.Duration
+	flags.Shared           `takes:"files output -no-update" ignores:"files"`
+	Stores, Skipped, Sizes bool
+	Check, Deep, Repair    bool
+	Wait                   time.Duration
 }
 
 func (o *statusOptions) AddFlags(*cobra.Command) { o.Wait = snapshot.UsualWait }
@@ -209,6 +213,14 @@ func RunStatus(ctx context.Context, a *app.App, o *statusOptions, _ []string) er
 	p, placeErr := location.Find(&o.Shared, a)
 	if p == nil {
 		return placeErr
+	}
+	if o.Sizes {
+		r, err := index.Open(p.IndexDir)
+		if err != nil {
+			return problem.OfIndex(err)
+		}
+		defer r.Close()
+		return cmp.Or(out.Print(sizes(p.Agents, r.Summaries(), out.Format == printer.FormatText)), placeErr)
 	}
 	s, err := Status(p)
 	if err != nil {
@@ -422,6 +434,52 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
 	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing &&
 		(known == nil || !slices.ContainsFunc(known.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })) // lines that are too long
+}
+
+// mostSizes is how many projects and months a person sees.
+const mostSizes = 12
+
+// sizes adds up the session files of agents, projects and months. A person sees the largest of them.
+func sizes(agents *adapter.Registry, list []session.Summary, forPeople bool) printer.Sizes {
+	groups := [3]map[printer.SizeRow]*printer.SizeRow{{}, {}, {}}
+	for i := range list {
+		s := &list[i]
+		if s.Kept { // a copy of ours
+			continue
+		}
+		a := agents.Agent(s.Agent)
+		del := ""
+		if own, ok := a.(interface{ Delete() string }); ok {
+			del = own.Delete()
+		}
+		byDir := strings.TrimSuffix(del, "DIR")
+		project := printer.SizeRow{By: "project", Name: cmp.Or(s.CWD, "unknown"), Agent: session.ShortAgent(s.Agent)}
+		if byDir != del && s.CWD != "" {
+			project.Delete = byDir + shellcmd.Here.Quote(s.CWD)
+		}
+		month := cmp.Or(human.When(!s.Modified().IsZero(), s.Modified().Format("2006-01")), "unknown")
+		for i, row := range []printer.SizeRow{{By: "agent", Name: session.ShortAgent(s.Agent), Delete: del}, project, {By: "month", Name: month}} {
+			sum := groups[i][row]
+			if sum == nil {
+				sum = &row
+				groups[i][row] = sum
+			}
+			sum.Files++
+			sum.Bytes += s.Checkpoint.Size
+		}
+	}
+	var all printer.Sizes
+	for i, group := range groups {
+		rows := lists.Map(slices.Collect(maps.Values(group)), func(r *printer.SizeRow) printer.SizeRow { return *r })
+		slices.SortFunc(rows, func(a, b printer.SizeRow) int {
+			return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name), strings.Compare(a.Agent, b.Agent))
+		})
+		if i > 0 && forPeople {
+			rows = rows[:min(len(rows), mostSizes)]
+		}
+		all = append(all, rows...)
+	}
+	return all
 }
 
 // stores lists the stores of agents and which of them exist. Private ones are not even
