@@ -15,6 +15,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/record"
 	"pigrep/internal/lists"
+	"pigrep/internal/price"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
@@ -52,9 +53,8 @@ type Response struct {
 type Session struct {
 	Type string `json:"type"` // "recap"
 	search.SessionFacts
-	Prompts int     `json:"prompts"` // turns
-	Facts   []Fact  `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
-	Listed  float64 `json:"-"`       // the part of the cost that is estimated from list prices
+	Prompts int    `json:"prompts"` // turns
+	Facts   []Fact `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
 
 	repairs []Repair
 }
@@ -239,9 +239,9 @@ func (r *Response) sum(ctx context.Context, reader *index.Reader, req Request) e
 	}
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
-		s.Cost, s.Tokens = 0, 0
+		s.Spent = price.Spent{}
 		if row := cost[s.SessionPath]; row != nil {
-			s.Cost, s.Tokens, s.Listed = row.Cost, row.Tokens, row.ListedCost
+			s.Spent = price.Spent{Tokens: row.Tokens, Cost: row.Cost, Estimated: row.ListedCost, Unpriced: row.Unpriced}
 		}
 	}
 	r.PricesOf = t.PricesOf
@@ -259,7 +259,7 @@ func (r *Response) add() {
 	files, of := make(map[string]bool), audit.UsageRow{}
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
-		of.Cost, of.ListedCost = of.Cost+s.Cost, of.ListedCost+s.Listed
+		of.Cost, of.ListedCost = of.Cost+s.Cost, of.ListedCost+s.Estimated
 		for _, f := range s.Facts {
 			if f.What == Changed {
 				files[f.Text] = true

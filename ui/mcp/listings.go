@@ -430,7 +430,7 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 	}
 	p := &rowPage[recapFact]{about: q.about(&res.Index, res.Warnings), line: (*recapFact).text}
 	for _, x := range slices.Backward(res.Sessions) {
-		row := &recapRow{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &search.SessionHit{SessionFacts: x.SessionFacts}), Turns: x.Prompts, Cost: human.When(x.Cost > 0, human.Cents.Text(x.Cost))}
+		row := &recapRow{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &search.SessionHit{SessionFacts: x.SessionFacts}), Turns: x.Prompts, Cost: x.CostText()}
 		row.Messages = 0 // its turns say it
 		facts := q.facts(&x)
 		for i := range facts {

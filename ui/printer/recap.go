@@ -165,20 +165,18 @@ func (a *Recap) Text(t *Text) {
 	if len(r.Sessions) == 0 {
 		return
 	}
-	money := human.DollarsUpTo(r.Cost)
 	head := human.Plural(r.Total, "session", "sessions")
 	if len(r.Sessions) < r.Total {
 		head = fmt.Sprintf("the latest %d of %s (more: -n)", len(r.Sessions), head)
 	}
-	cost := human.When(r.Cost > 0 && len(r.Sessions) > 1, money.Text(r.Cost))
+	cost := human.When(r.Cost > 0 && len(r.Sessions) > 1, human.When(r.Estimate != "", "~")+human.Cents.Text(r.Cost))
 	t.Print(t.Folded(human.Joined(" · ", head, human.Plural(r.Files, "file changed", "files changed"), cost, r.Estimate), t.Width))
 	hidden := false
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
-		cost := human.When(s.Cost > 0, money.Text(s.Cost))
 		t.Print("\n")
 		t.Print(t.Style(TitleStyle, strings.Join(onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
-		t.origin(s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
+		t.origin(s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), s.CostText(), t.sessionID(s.SessionID, s.SessionPath))
 		if len(r.Sessions) > 1 && !a.All {
 			for _, b := range Briefly(s) {
 				t.fact(b.Label, b.Text)

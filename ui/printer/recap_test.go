@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/internal/price"
 	"pigrep/query/recap"
 )
 
@@ -30,5 +31,18 @@ func TestRecapInAPipeIsBounded(t *testing.T) {
 		if got := b.String(); strings.Count(got, "\n") != c.lines || !strings.Contains(got, c.want) || !strings.HasSuffix(got, "\n") || !strings.Contains(got, "\tends\tAll is well.\t") {
 			t.Errorf("all %v: %d lines, want %d with %q", c.all, strings.Count(got, "\n"), c.lines, c.want)
 		}
+	}
+}
+
+// What a session cost is an estimate where its agent does not say it.
+func TestRecapSaysWhatIsEstimated(t *testing.T) {
+	var b bytes.Buffer
+	s := recap.Session{}
+	s.Spent = price.Spent{Tokens: 1e6, Cost: 4.44, Estimated: 4.44}
+	if err := New(&b, FormatText, Layout{Width: 80}).Print(&Recap{Response: &recap.Response{Sessions: []recap.Session{s}, Total: 1, Cost: 4.44}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "~$4.44") {
+		t.Errorf("the cost is not said to be an estimate:\n%s", b.String())
 	}
 }
