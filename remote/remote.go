@@ -91,6 +91,7 @@ type Coverage struct {
 	Sent     int
 	Lower    int  // that were not sent because others rank higher, and the question wants a number
 	Inexact  bool // some hits of sessions that were sent are missing for the same reason
+	Lost     int  // session files of which the source says that it has lost what it had
 	Damaged  int  // session files that are left out, or in part, because of what the source says of them
 
 	Statistics *words.Statistics // of the words of the question in all that the source has; nil: a Counter says it
@@ -122,6 +123,9 @@ var ErrTooMuch = errors.New("too many sessions for this question")
 
 // ErrDamaged means that a source has what no pigrep has written.
 var ErrDamaged = errors.New("not written by pigrep")
+
+// ErrLost means that a source no longer has what it says.
+var ErrLost = errors.New("parts of it are lost")
 
 // Gathered is what sources sent, as an index. It is the search.Excerpt of its sessions.
 type Gathered struct {
@@ -199,6 +203,9 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here ent
 		g.Inexact = g.Inexact || c.Inexact || c.Lower > 0
 		if m.Err != nil || m.Sessions > 0 {
 			g.Missing = append(g.Missing, m)
+		}
+		if c.Lost > 0 {
+			g.Missing = append(g.Missing, Missing{source.Name(), c.Lost, ErrLost})
 		}
 		if c.Damaged > 0 {
 			g.Missing = append(g.Missing, Missing{source.Name(), c.Damaged, ErrDamaged})

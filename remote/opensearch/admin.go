@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -159,6 +158,8 @@ func (a *Archive) listMonths(ctx context.Context, s *Status) error {
 type Match struct {
 	Key, Path, Session string
 	Gone               bool // the file is no longer on its machine
+
+	state *state
 }
 
 // Matching returns the session files that a name means, or those that began before a time.
@@ -177,37 +178,11 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 		sum := s.summary()
 		handle := session.Handle(sum.ID, sum.Path)
 		if name == "" || name == sum.Path || near.IsID(handle, name) {
-			list = append(list, Match{s.FileKey, sum.Path, handle, s.Gone})
+			list = append(list, Match{s.FileKey, sum.Path, handle, s.Gone, s})
 		}
 		return nil
 	})
 	return list, err
-}
-
-// Forget deletes session files by their keys, and proves that nothing is left of them.
-func (a *Archive) Forget(ctx context.Context, keys []string) error {
-	indices := []string{a.alias(), a.sessionsIndex()} // the states last: a deletion that is killed can be repeated
-	for some := range slices.Chunk(keys, 200) {
-		of := object{"terms": object{"file_key": some}}
-		for _, index := range indices {
-			if err := a.deleteFrom(ctx, index, of, ""); err != nil {
-				return err
-			}
-		}
-		for _, index := range indices {
-			if err := a.refresh(ctx, index); err != nil {
-				return err
-			}
-			left, err := a.counted(ctx, index, of)
-			if err != nil {
-				return err
-			}
-			if left > 0 {
-				return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left, index))
-			}
-		}
-	}
-	return nil
 }
 
 // deleteFrom deletes what passes a query. What was added just now is seen only after a refresh.
@@ -251,26 +226,22 @@ func (a *Archive) counted(ctx context.Context, index string, query object) (int,
 	return answer.Count, err
 }
 
-// DropMonths drops the indices whose months ended before a time, with the states of their
-// sessions, and returns their names. It is much faster than Forget.
+// DropMonths drops the indices whose months ended before a time, and returns their names. It is much faster
+// than to Forget their sessions, of which it leaves the states.
 func (a *Archive) DropMonths(ctx context.Context, before time.Time) (dropped []string, err error) {
-	s := &Status{}
-	if err := a.listMonths(ctx, s); err != nil {
+	list, err := a.indices(ctx)
+	if err != nil {
 		return nil, err
 	}
-	for _, m := range s.Months {
-		name, ours := strings.CutPrefix(m.Index, a.monthly(""))
+	for _, index := range list {
+		name, ours := strings.CutPrefix(index, a.monthly(""))
 		if month, err := time.Parse(monthLayout, name); !ours || err != nil || month.AddDate(0, 1, 0).After(before) {
 			continue
 		}
-		if err := a.call(ctx, http.MethodDelete, m.Index, nil, nil); err != nil && !isStatus(err, http.StatusNotFound) {
+		if err := a.call(ctx, http.MethodDelete, index, nil, nil); err != nil && !isStatus(err, http.StatusNotFound) {
 			return dropped, err
 		}
-		of := term("month", name)
-		if err := a.deleteFrom(ctx, a.sessionsIndex(), of, ""); err != nil {
-			return dropped, err
-		}
-		dropped = append(dropped, m.Index)
+		dropped = append(dropped, index)
 	}
 	return dropped, nil
 }

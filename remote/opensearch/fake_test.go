@@ -33,6 +33,7 @@ type fake struct {
 	// before, if not nil, may answer a request.
 	before func(w http.ResponseWriter, r *http.Request) bool
 	tries  map[string]int
+	dead   map[string]int64 // the versions of documents that were deleted
 }
 
 type fakeDocument struct {
@@ -41,7 +42,7 @@ type fakeDocument struct {
 }
 
 func newFake(t *testing.T) *fake {
-	f := &fake{t: t, indices: make(map[string]map[string]fakeDocument), templates: make(map[string]json.RawMessage), tries: make(map[string]int)}
+	f := &fake{t: t, indices: make(map[string]map[string]fakeDocument), templates: make(map[string]json.RawMessage), tries: make(map[string]int), dead: make(map[string]int64)}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f
@@ -85,6 +86,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.bulk(w, body)
 	case name == "_mget":
 		f.get(w, body)
+	case verb == "_field_caps":
+		names := []string{}
+		for index := range f.indices {
+			if strings.HasPrefix(index, strings.TrimSuffix(name, "*")) {
+				names = append(names, index)
+			}
+		}
+		text, _ := json.Marshal(names)
+		fmt.Fprintf(w, `{"indices":%s}`, text)
 	case name == "_cat":
 		fmt.Fprint(w, `[]`)
 	case verb == "":
@@ -97,7 +107,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"count":%d}`, len(f.find(name, body)))
 	case verb == "_delete_by_query":
 		for _, id := range f.find(name, body) {
-			for _, documents := range f.of(name) {
+			for index, documents := range f.of(name) {
+				if d, ok := documents[id]; ok { // whose version is remembered for a minute
+					f.dead[index+"/"+id] = d.version + 1
+				}
 				delete(documents, id)
 			}
 		}
@@ -175,6 +188,9 @@ func (f *fake) store(index, id string, version int64, source []byte) (status int
 	if old, ok := f.indices[index][id]; ok && version < old.version {
 		return http.StatusConflict
 	}
+	if version < f.dead[index+"/"+id] {
+		return http.StatusConflict
+	}
 	d.version = version
 	f.indices[index][id] = d
 	return http.StatusCreated
@@ -204,7 +220,11 @@ func (f *fake) bulk(w http.ResponseWriter, body []byte) {
 		if status == 0 {
 			status = f.store(action.Index.Index, id, action.Index.Version, lines.Bytes())
 		}
-		items = append(items, fmt.Sprintf(`{"index":{"_id":%q,"status":%d,"error":{"type":%q,"reason":"because"}}}`, id, status, kind))
+		reason := "because"
+		if at := action.Index.Index + "/" + id; status == http.StatusConflict {
+			reason = fmt.Sprintf("[%s]: version conflict, current version [%d] is higher than the one provided [%d]", id, max(f.dead[at], f.indices[action.Index.Index][id].version), action.Index.Version)
+		}
+		items = append(items, fmt.Sprintf(`{"index":{"_id":%q,"status":%d,"error":{"type":%q,"reason":%q}}}`, id, status, kind, reason))
 	}
 	fmt.Fprintf(w, `{"errors":true,"items":[%s]}`, strings.Join(items, ","))
 }
@@ -264,12 +284,15 @@ func passes(id string, d map[string]any, query map[string]any) bool {
 					return false
 				}
 			case "exists":
-				if d[want.(string)] == nil {
+				if field == "field" && d[want.(string)] == nil {
 					return false
 				}
 			case "range":
 				n, _ := got.(float64)
 				span := want.(map[string]any)
+				if gte, ok := span["gte"].(float64); ok && field == "lines" && n < gte {
+					return false
+				}
 				if lt, ok := span["lt"].(float64); ok && n >= lt {
 					return false
 				}
@@ -298,6 +321,28 @@ func listOf(v any) (list []map[string]any) {
 		list = append(list, v)
 	}
 	return list
+}
+
+// tallies counts documents by file and generation.
+func (f *fake) tallies(name string, body []byte) []any {
+	type tallied struct{ n, offset, part float64 }
+	sums := make(map[[2]any]tallied)
+	for _, documents := range f.of(name) {
+		for _, id := range f.find(name, body) {
+			if d, ok := documents[id]; ok {
+				key := [2]any{d.source["file_key"], d.source["gen"]}
+				s := sums[key]
+				sums[key] = tallied{s.n + 1, s.offset + d.source["offset"].(float64), s.part + d.source["part"].(float64)}
+			}
+		}
+	}
+	buckets := []any{}
+	for key, s := range sums {
+		buckets = append(buckets, map[string]any{
+			"key": map[string]any{"file": key[0], "gen": key[1]}, "doc_count": s.n, "offset": map[string]any{"value": s.offset}, "part": map[string]any{"value": s.part},
+		})
+	}
+	return buckets
 }
 
 // search answers in pages, in the order of lines or of files.
@@ -347,7 +392,20 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		buckets = append(buckets, map[string]any{"key": map[string]any{"file": key}})
 	}
-	data, err := json.Marshal(map[string]any{"hits": map[string]any{"hits": hits}, "aggregations": map[string]any{"files": map[string]any{"value": len(keys), "buckets": buckets}}})
+	months := []any{}
+	switch {
+	case strings.Contains(string(body), `"gen":{"terms"`):
+		buckets = f.tallies(name, body)
+	case strings.Contains(string(body), `"months"`):
+		counts := make(map[string]int)
+		for _, id := range f.find(name, body) {
+			counts[f.indices[name][id].source["month"].(string)]++
+		}
+		for month, n := range counts {
+			months = append(months, map[string]any{"key": month, "doc_count": n})
+		}
+	}
+	data, err := json.Marshal(map[string]any{"hits": map[string]any{"hits": hits}, "aggregations": map[string]any{"files": map[string]any{"value": len(keys), "buckets": buckets}, "months": map[string]any{"buckets": months}}})
 	if err != nil {
 		f.t.Error(err)
 	}

@@ -103,9 +103,20 @@ type hits[T any] struct {
 			Value   int             `json:"value"`
 			After   json.RawMessage `json:"after_key"`
 			Buckets []struct {
-				Key struct{ File string } `json:"key"`
+				Key struct {
+					File string
+					Gen  int64
+				} `json:"key"`
+				Documents    int64 `json:"doc_count"`
+				Offset, Part struct{ Value float64 }
 			} `json:"buckets"`
 		} `json:"files"`
+		Months struct {
+			Buckets []struct {
+				Key       string
+				Documents int64 `json:"doc_count"`
+			}
+		} `json:"months"`
 	} `json:"aggregations"`
 }
 
@@ -185,6 +196,22 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		use(func() { err = visitor(s) })
 		return err
 	}
+	lost := make(chan error, 1)
+	go func() {
+		n, err := a.gone(ctx)
+		c.Lost = n
+		lost <- err
+	}()
+	answered, err := a.answer(ctx, q, visit)
+	if failed := <-lost; err == nil && !isStatus(failed, http.StatusForbidden) {
+		err = failed
+	}
+	answered.Lost = c.Lost
+	return answered, err
+}
+
+// answer sends the sessions that a question needs.
+func (a *Archive) answer(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
 	s := a.selection(q)
 	if s.asked.isRanked(q) {
 		return s.best(ctx, visit)

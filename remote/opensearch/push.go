@@ -39,7 +39,9 @@ type Push struct {
 	Reveal     bool              // secrets are not masked
 	DryRun     bool              // only count
 	Replace    bool              // replace what the archive has of files that were rewritten or cut off
+	Again      bool              // send what was deleted from the archive
 	Patient    bool              // try for as long as the context lives
+	Memory     *Memory           // of the earlier pushes of a watch; nil: a push on its own
 	Now        func() time.Time  // the clock
 	// Progress says how many bytes of session files are sent, from one goroutine at a time; it may be nil.
 	Progress func(done, total int64)
@@ -55,7 +57,10 @@ type Report struct {
 	Documents   int       `json:"documents"`   // confirmed
 	Bytes       int64     `json:"bytes"`       // of session files
 	Retried     int       `json:"retried"`     // documents that the engine rejected and took later
-	Newer       int       `json:"newer"`       // documents that are in the archive in a newer generation
+	Newer       int       `json:"newer"`       // session files that are in the archive in a newer generation
+	Deleted     int       `json:"deleted"`     // session files that were deleted from the archive, and stay so
+	Repaired    int       `json:"repaired"`    // of Sessions: sent again because parts of them were lost
+	Lost        int       `json:"lost"`        // session files of this machine of which parts are lost, and not sent again
 	TooLong     int       `json:"tooLong"`     // lines that are left out because they are too long
 	Damaged     int       `json:"damaged"`     // states of this machine that no push has written
 	Refused     []Refusal `json:"refused"`
@@ -66,8 +71,9 @@ type Report struct {
 type pushing struct {
 	*Push
 	archive *Archive
-	known   map[string]*state // by file key, what the archive has of this machine
-	months  map[string]bool   // whose index exists
+	chosen  []session.Summary // all session files
+	renew   map[string]int64  // by file key: to be sent whole, at least in this generation
+	sent    map[string]int64  // by file key, in which generation
 	named   map[string]bool   // the paths under which files were sent
 	stale   []state           // files of which earlier generations have to be deleted
 	total   int64
@@ -79,9 +85,11 @@ type pushing struct {
 	current  *batch             // that is being filled
 	put      func(*batch) error // hands a batch over, and waits until there is room for it
 
-	mu      sync.Mutex // guards the fields below
-	report  *Report
-	refused map[string]int // by file key
+	mu        sync.Mutex // guards the fields below
+	report    *Report
+	refused   map[string]tally // by file key
+	conflicts map[string]int64 // by file key, the versions of documents that refused ours
+	settled   []claim
 }
 
 var (
@@ -91,29 +99,29 @@ var (
 
 // Push sends what the archive does not have. It may be killed at any time, and run again: what
 // the archive claims to have, it has.
-func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
-	if err := a.check(ctx); err != nil {
+func (a *Archive) Push(ctx context.Context, in Push) (report *Report, err error) {
+	p := a.pushing(&in)
+	forget := p.Memory
+	defer func() {
+		if err != nil {
+			forget.known = nil
+		}
+	}()
+	if err := p.recall(ctx); err != nil {
 		return nil, err
 	}
-	p := &pushing{
-		Push: &in, archive: a, known: make(map[string]*state), months: make(map[string]bool), named: make(map[string]bool), patience: patience, current: &batch{},
-		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]int),
+	p.report.Damaged = p.Memory.damaged
+	for key, lost := range p.Memory.lost {
+		if lost {
+			p.renew[key] = p.known()[key].Gen + 1
+			p.report.Lost++
+		}
 	}
-	if in.Patient {
-		p.patience = 0
+	err = p.send(ctx)
+	if err == nil {
+		err = p.settleConflicts(ctx)
 	}
-	if err := a.refresh(ctx, a.sessionsIndex()); err != nil {
-		return nil, err
-	}
-	damaged, err := a.states(ctx, term("host", in.Host), func(s *state) error {
-		p.known[s.FileKey] = s
-		return nil
-	})
 	if err != nil {
-		return nil, err
-	}
-	p.report.Damaged = len(damaged)
-	if err := p.send(ctx); err != nil {
 		return p.report, err
 	}
 	if p.DryRun {
@@ -124,17 +132,42 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 			return p.report, err
 		}
 	}
-	if p.report.Documents == 0 {
-		return p.report, nil
-	}
-	done := object{
-		"sort": sortPush, "host": p.Host, "user": p.User, "pushed": millis(p.Now()),
-		"sessions": p.report.Sessions, "documents": p.report.Documents, "bytes": p.report.Bytes,
-	}
-	if err := a.call(ctx, http.MethodPost, a.sessionsIndex()+"/_doc", done, nil); err != nil {
+	p.remember()
+	if err := p.account(ctx); err != nil || p.report.Documents == 0 || p.Memory.watching {
 		return p.report, err
 	}
 	return p.report, a.refresh(ctx, a.everything()) // what was pushed can be found at once
+}
+
+func (a *Archive) pushing(in *Push) *pushing {
+	p := &pushing{
+		Push: in, archive: a, chosen: in.Sessions, named: make(map[string]bool), patience: patience, current: &batch{}, renew: make(map[string]int64), sent: make(map[string]int64),
+		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]tally), conflicts: make(map[string]int64),
+	}
+	if in.Memory == nil {
+		in.Memory = &Memory{}
+	}
+	if in.Patient {
+		p.patience = 0
+	}
+	return p
+}
+
+// known returns the states of this machine, by file key.
+func (p *pushing) known() map[string]*state { return p.Memory.known }
+
+// remember keeps what was claimed for the next push.
+func (p *pushing) remember() {
+	for i := range p.settled {
+		c := &p.settled[i]
+		if now := p.known()[c.FileKey]; now != nil && now.Gen > c.Gen {
+			continue
+		}
+		p.known()[c.FileKey] = &c.state
+		if p.Memory.lost[c.FileKey] = false; p.Memory.watching && c.record != nil {
+			p.Memory.records[c.FileKey] = c.record
+		}
+	}
 }
 
 // refresh makes what was added to indices visible for searches.
@@ -149,11 +182,9 @@ func (p *pushing) all(ctx context.Context) error {
 	for i := range p.Sessions {
 		s := &p.Sessions[i]
 		paths[i] = s.Path
-		if !p.Reveal {
-			*s = search.Masked(*s)
-		}
+		*s = p.masked(*s)
 		p.total += s.Size
-		if k := p.known[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
+		if k := p.known()[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
 			p.total -= k.Offset
 		}
 	}
@@ -171,7 +202,7 @@ func (p *pushing) all(ctx context.Context) error {
 			p.report.Failed = append(p.report.Failed, err.Error())
 		}
 	}
-	for _, k := range p.known {
+	for _, k := range p.known() {
 		if p.Vanished == nil || k.Gone || redact.Masked(k.Path) || !p.Vanished(k.Path) {
 			continue
 		}
@@ -182,6 +213,14 @@ func (p *pushing) all(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// masked returns a summary as it is sent.
+func (p *pushing) masked(s session.Summary) session.Summary {
+	if p.Reveal {
+		return s
+	}
+	return search.Masked(s)
 }
 
 // confirmed is told of each batch.
@@ -208,14 +247,22 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 	}
 	p.named[s.Path] = true
 	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}
-	known := p.known[st.FileKey]
+	known, renew := p.known()[st.FileKey], p.renew[st.FileKey]
+	if stone := p.Memory.deleted[st.FileKey]; stone != nil {
+		if !p.Again {
+			p.report.Deleted++
+			return nil
+		}
+		renew = max(renew, stone.Gen+1)
+	}
 	if known != nil {
+		st.Facts.Manifest = known.Facts.Manifest
 		st.Month, st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Lines, known.Refused, known.Stale
 		st.Documents, st.Tokens = known.Documents, known.Tokens
 	}
 	st.describe(s)
 	mtime := millis(f.ModTime())
-	if known != nil && known.Size == f.Size() && known.Mtime == mtime {
+	if renew == 0 && known != nil && known.Size == f.Size() && known.Mtime == mtime {
 		p.report.Unchanged++
 		if st.Stale {
 			p.stale = append(p.stale, st)
@@ -227,13 +274,19 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		}
 		return nil
 	}
-	if !p.months[st.Month] && !p.DryRun { // an engine need not create indices by itself
-		p.months[st.Month] = true
+	if !p.Memory.months[st.Month] && !p.DryRun { // an engine need not create indices by itself
+		p.Memory.months[st.Month] = true
 		if err := p.archive.create(ctx, p.archive.monthly(st.Month)); err != nil {
 			return err
 		}
 	}
-	from, err := p.resume(ctx, &st, f.Size())
+	p.begins(&st)
+	from, err := checkpoint{}, errNoRecord
+	if renew == 0 {
+		from, err = p.resume(ctx, &st, f.Size())
+	} else if st.Offset > f.Size() {
+		err = errRewritten
+	}
 	if err == nil {
 		err = p.read(ctx, f, s, &st, from, mtime)
 	}
@@ -242,8 +295,15 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		p.report.NotReplaced++
 		return nil
 	case rewritten || errors.Is(err, errNoRecord):
-		p.report.Rewritten++
-		st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = st.Gen+1, 0, 0, 0, true
+		switch {
+		case renew == 0:
+			p.report.Rewritten++
+		case p.Memory.lost[st.FileKey]:
+			p.report.Repaired, p.report.Lost = p.report.Repaired+1, p.report.Lost-1
+		}
+		st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = max(st.Gen+1, renew), 0, 0, 0, true
+		st.Facts.Manifest = manifest{}
+		p.begins(&st)
 		err = p.read(ctx, f, s, &st, checkpoint{}, mtime)
 	}
 	if err != nil {
@@ -256,6 +316,13 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		p.stale = append(p.stale, st)
 	}
 	return nil
+}
+
+// begins notes in which generation a file is sent.
+func (p *pushing) begins(st *state) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent[st.FileKey] = st.Gen
 }
 
 // checkpoint is where to go on with a file: behind so many bytes with this sum, of which the
@@ -272,11 +339,14 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 	if st.Offset == 0 {
 		return at, nil
 	}
-	kept, err := p.archive.records(ctx, []*state{st})
-	if err != nil {
-		return at, err
+	k := p.Memory.records[st.FileKey]
+	if k == nil {
+		kept, err := p.archive.records(ctx, []*state{st})
+		if err != nil {
+			return at, err
+		}
+		k = kept[st.FileKey]
 	}
-	k := kept[st.FileKey]
 	switch {
 	case st.Offset > size, k != nil && k.Through > size:
 		return at, errRewritten
@@ -292,6 +362,7 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 
 // read sends the lines of a file after a checkpoint, and claims them.
 func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, from checkpoint, mtime int64) error {
+	st.Facts.Manifest.All = st.Facts.Manifest.Recorded
 	o := p.begin(s, st, from)
 	put := func(ctx context.Context, put func(*rawLine) error) error { return o.lines(ctx, f, from, put) }
 	take := func(l *rawLine, kept []byte) error {
@@ -335,10 +406,12 @@ type outgoing struct {
 	sum      string              // of the bytes that were sent
 	tail     bool                // the last line is not ended, and was sent: what follows may be another one
 
-	number int // of the line
-	at     *int64
-	raw    string // of the line, until a document has it
-	failed error
+	number    int // of the line
+	at        *int64
+	raw       string // of the line, until a document has it
+	failed    error
+	whole     tally // the documents of whole lines
+	uncounted bool  // an older pigrep, which does not count, has begun it
 
 	claimed int64 // how much of the lines as they are kept the last record was of
 	packed  int64 // its size; 0 if this run has sent none
@@ -347,6 +420,8 @@ type outgoing struct {
 // begin begins a file, or continues a record.
 func (p *pushing) begin(s *session.Summary, st *state, from checkpoint) *outgoing {
 	o := &outgoing{pushing: p, st: st, summary: s, room: semaphore.NewWeighted(lineBytes), sum: from.sum}
+	o.whole = st.Facts.Manifest.Recorded
+	o.uncounted = from.offset > 0 && o.whole.N == 0
 	o.base = document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
 	rec := from.record
 	if rec == nil {
@@ -407,6 +482,7 @@ func (o *outgoing) take(ctx context.Context, l *rawLine, kept []byte) error {
 	}
 	o.current.source += l.end - l.Offset
 	o.st.Offset, o.st.Lines, o.sum = l.end, l.Number, l.sum
+	o.whole = o.st.Facts.Manifest.All
 	if !o.full() {
 		return nil
 	}
@@ -461,6 +537,9 @@ func (o *outgoing) add(d *document) error {
 	if d.Line = o.number; o.raw != "" {
 		d.At, d.Raw, o.raw = o.at, o.raw, ""
 	}
+	if m := &o.st.Facts.Manifest; !o.uncounted {
+		m.All.add(tally{1, d.Offset + int64(d.Part)})
+	}
 	return o.current.document(o.archive.monthly(o.st.Month), idOf(d.FileKey, d.Offset, d.Part), d)
 }
 
@@ -476,6 +555,7 @@ func (o *outgoing) claim(withRecord bool) {
 	}
 	rec := o.recorder.Record()
 	d := o.base
+	o.st.Facts.Manifest.Recorded = o.whole
 	d.Record, d.Through, d.outline = pack(rec), o.st.Offset, pack(outlineOf(rec))
 	if !o.tail {
 		d.Sum = o.sum
@@ -569,7 +649,25 @@ func (a *Archive) create(ctx context.Context, index string) error {
 func (p *pushing) clean(ctx context.Context, st *state) error {
 	old := all(term("file_key", st.FileKey), within("gen", "lt", st.Gen))
 	if err := p.archive.deleteFrom(ctx, p.archive.alias(), old, st.FileKey); err != nil {
+		if isStatus(err, http.StatusForbidden) { // another role may
+			return nil
+		}
 		return err
 	}
-	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_update/"+st.FileKey, object{"doc": object{"stale": false}}, nil)
+	done := *st
+	for i := range p.settled {
+		if c := &p.settled[i].state; c.FileKey == st.FileKey {
+			done = *c
+		}
+	}
+	done.Stale = false
+	var b batch
+	if err := b.state(p.archive, &done); err != nil {
+		return err
+	}
+	if err := p.bulk(ctx, b.items); err != nil {
+		return err
+	}
+	p.settled = append(p.settled, claim{state: done})
+	return nil
 }

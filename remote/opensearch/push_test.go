@@ -406,7 +406,8 @@ func TestForget(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].Gone {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if err := a.Forget(t.Context(), []string{found[0].Key}); err != nil {
+	now := time.Unix(1800000000, 0)
+	if err := a.Forget(t.Context(), found, "ann", now); err != nil {
 		t.Fatal(err)
 	}
 	if got := restored(t, a); len(got) != 1 || got["/s/a.jsonl"] == "" {
@@ -420,7 +421,10 @@ func TestForget(t *testing.T) {
 		}
 		return false
 	}
-	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "4 documents in pigrep are left") {
+	if found, err = a.Matching(t.Context(), "s1", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Forget(t.Context(), found, "ann", now); err == nil || !strings.Contains(err.Error(), "4 documents in pigrep are left") {
 		t.Errorf("the proof says %v", err)
 	}
 }

@@ -139,6 +139,7 @@ type document struct {
 const (
 	sortSession = "session"
 	sortPush    = "push"
+	sortDeleted = "deleted" // a tombstone: the state of a session file that was deleted, whose user has deleted it
 )
 
 // A state is the document of a session file: how much of the file is in the archive, and what
@@ -180,7 +181,8 @@ type state struct {
 
 // facts are the parts of a summary that are not fields of a state.
 type facts struct {
-	Agent       string // adapter.Agent.Name
+	Manifest    manifest `json:",omitzero"`
+	Agent       string   // adapter.Agent.Name
 	Version     int
 	Notes       bool   `json:",omitempty"`
 	Parent      string `json:",omitempty"`
@@ -204,7 +206,8 @@ func (s *state) describe(from *session.Summary) {
 	s.Sort, s.Agent, s.Session, s.CWD = sortSession, session.ShortAgent(from.Agent), from.ID, session.Slashed(from.CWD)
 	s.Begun, s.Oldest, s.Newest = millis(from.Timestamp), millis(from.Oldest), millis(from.Newest)
 	s.Facts = facts{
-		Agent: from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
+		Manifest: s.Facts.Manifest,
+		Agent:    from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
 		Name: from.Name, NameRank: from.NameRank, FirstPrompt: from.FirstPrompt, Subject: from.Subject, LastMessage: from.LastMessage,
 		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Unpriced: from.Unpriced, Labels: from.LabelNames,
 	}
@@ -227,7 +230,7 @@ func (s *state) bytes() (n int64) {
 func (s *state) isSound() bool {
 	host, _, ok := remote.Split(remote.Name(s.Host, s.Path))
 	_, err := time.Parse(monthLayout, s.Month)
-	return ok && host == s.Host && s.FileKey == keyOf(s.Host, s.Path) && (err == nil || s.Month == undated) &&
+	return ok && s.Sort == sortSession && host == s.Host && s.FileKey == keyOf(s.Host, s.Path) && (err == nil || s.Month == undated) &&
 		s.Gen > 0 && s.Lines >= 0 && s.Offset >= int64(s.Lines)
 }
 

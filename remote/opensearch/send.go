@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -104,6 +105,13 @@ func (p *pushing) settle(ctx context.Context, b *batch, confirmed int) error {
 	var claims batch
 	for i := range b.claims {
 		st := &b.claims[i].state
+		p.mu.Lock()
+		_, bad := p.conflicts[st.FileKey]
+		refused := p.refused[st.FileKey]
+		p.mu.Unlock()
+		if bad { // what it claims is not all there
+			continue
+		}
 		if record := b.claims[i].record; record != nil {
 			outline := *record
 			outline.Record, outline.Through, outline.Sum = record.outline, 0, ""
@@ -112,16 +120,22 @@ func (p *pushing) settle(ctx context.Context, b *batch, confirmed int) error {
 				return err
 			}
 		}
-		p.mu.Lock()
-		st.Refused += p.refused[st.FileKey]
-		p.mu.Unlock()
-		if err := claims.add(object{"_index": p.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
+		st.Refused += int(refused.N)
+		for _, t := range []*tally{&st.Facts.Manifest.All, &st.Facts.Manifest.Recorded} {
+			if t.N > 0 {
+				t.add(tally{-refused.N, -refused.Sum})
+			}
+		}
+		if err := claims.state(p.archive, st); err != nil {
 			return err
 		}
 	}
 	if err := p.bulk(ctx, claims.items); err != nil {
 		return err
 	}
+	p.mu.Lock()
+	p.settled = append(p.settled, b.claims...)
+	p.mu.Unlock()
 	p.confirmed(confirmed, b.source)
 	return nil
 }
@@ -220,7 +234,7 @@ func (p *pushing) confirm(items [][]byte, answer []bulkItem) (left [][]byte, rej
 		switch {
 		case item.Status < 300:
 		case item.Status == http.StatusConflict:
-			p.report.Newer++
+			p.conflict(item)
 		case item.again():
 			p.report.Retried++
 			why.Status = http.StatusTooManyRequests
@@ -239,7 +253,14 @@ func (p *pushing) refuse(item *bulkItem, reason string) {
 	if cause := item.Error.Cause.Reason; cause != "" {
 		reason += " (" + cause + ")"
 	}
-	key, _, _ := strings.Cut(item.ID, ":")
-	p.refused[key]++
+	key, place, _ := strings.Cut(item.ID, ":")
+	offset, part, _ := strings.Cut(place, ":")
+	of := tally{N: 1}
+	for _, text := range []string{offset, part} {
+		n, _ := strconv.ParseInt(text, 10, 64) // a record has none
+		of.Sum += n
+	}
+	of.add(p.refused[key])
+	p.refused[key] = of
 	p.report.Refused = append(p.report.Refused, Refusal{Document: said(item.ID), Reason: said(reason)})
 }

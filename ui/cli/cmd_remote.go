@@ -40,6 +40,7 @@ type remoteOptions struct {
 	remotes.Remote
 	As, Before  string
 	DryRun, Yes bool
+	Repair      bool
 	Shards      flags.Number
 }
 
@@ -54,6 +55,7 @@ func newRemoteCommand(a *app.App) *cobra.Command {
 	cmd := sub("remote", noArgs, runRemoteList)
 	cmd.AddCommand(
 		sub("add NAME URL", twoArgs, runRemoteAdd),
+		sub("check NAME", oneArchive, runRemoteCheck),
 		sub("forget NAME {SESSION | --before DATE}", nil, runRemoteForget),
 		sub("init NAME", oneArchive, runRemoteInit),
 		sub("list", noArgs, runRemoteList),
@@ -243,6 +245,42 @@ func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	return err
 }
 
+func runRemoteCheck(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
+	archive, err := o.archive(a, args)
+	if err != nil {
+		return err
+	}
+	lost, files, err := archive.Check(ctx)
+	if err != nil {
+		return remotes.Problem(err)
+	}
+	if o.Repair && len(lost) > 0 {
+		push := &pushOptions{Shared: o.Shared}
+		if err := runPush(ctx, a, push, args); err != nil && !errors.Is(err, problem.ErrIncomplete) {
+			return err
+		}
+		if lost, files, err = archive.Check(ctx); err != nil {
+			return remotes.Problem(err)
+		}
+	}
+	lines := lists.Map(lost, func(l opensearch.Lost) string {
+		return fmt.Sprintf("%s:%s lacks %s of %s", l.Host, l.Path, human.Plural(int(l.Lacks), "document", "documents"), l.Month)
+	})
+	if len(lost) == 0 {
+		lines = []string{args[0] + " has all of " + human.Plural(files, "session file", "session files")}
+	}
+	facts := map[string]any{"archive": args[0], "sessions": files, "lost": append([]opensearch.Lost{}, lost...)}
+	if err := o.tell(a, facts, lines...); err != nil || len(lost) == 0 {
+		return err
+	}
+	hint := "send again what this machine has: pigrep remote check " + args[0] + " --repair"
+	if o.Repair {
+		hint = "run it on the machines that have them: pigrep remote check " + args[0] + " --repair"
+	}
+	a.Advise(hint, "%s lost parts of %s", args[0], human.Plural(len(lost), "session file", "session files"))
+	return problem.ErrIncomplete
+}
+
 func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
 	if len(args) < 1 || len(args) > 2 || (len(args) == 2) == (o.Before != "") {
 		return problem.Usagef("examples: pigrep remote forget team 01a1f7de; pigrep remote forget team --before 2026-01-01", "remote forget takes an archive and a session, or --before DATE")
@@ -264,13 +302,13 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	if err != nil {
 		return remotes.Problem(err)
 	}
-	var keys, paths, names []string
+	var paths, names []string
 	only := 0
 	for _, f := range found {
 		if f.Gone {
 			only++
 		}
-		keys, paths = append(keys, f.Key), append(paths, f.Path)
+		paths = append(paths, f.Path)
 		if !slices.Contains(names, f.Session) {
 			names = append(names, f.Session)
 		}
@@ -285,7 +323,7 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 		facts["gone"] = only
 		line := fmt.Sprintf("%s would be deleted from %s", human.Plural(len(paths), "session file", "session files"), args[0])
 		return o.tell(a, facts, append(paths, human.Joined("; ", line, lost))...)
-	case len(keys) == 0 && name != "":
+	case len(found) == 0 && name != "":
 		a.Explain("`pigrep sessions --from "+args[0]+"` lists the sessions there", "no session %s in %s", name, args[0])
 		return problem.ErrNothingFound
 	default:
@@ -300,7 +338,7 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 		}
 		facts["months"] = append([]string{}, dropped...)
 	}
-	if err := archive.Forget(ctx, keys); err != nil {
+	if err := archive.Forget(ctx, found, userName(a), a.Now()); err != nil {
 		return remotes.Problem(err)
 	}
 	return o.tell(a, facts, append(paths, fmt.Sprintf("deleted %s from %s; a search of the archive finds nothing of them", human.Plural(len(paths), "session file", "session files"), args[0]))...)
@@ -308,11 +346,11 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 
 // pushOptions lack filters on parts of sessions: whole sessions are pushed.
 type pushOptions struct {
-	flags.Shared               `takes:"filters files output -scope -kind -role -tool -model -error -branch -until"`
-	name                       string
-	Watch, DryRun, Reveal, Yes bool
-	Every                      time.Duration
-	pushed                     uint64 // what the last push had to look at
+	flags.Shared                      `takes:"filters files output -scope -kind -role -tool -model -error -branch -until"`
+	name                              string
+	Watch, DryRun, Reveal, Yes, Again bool
+	Every                             time.Duration
+	pushed                            uint64 // what the last push had to look at
 }
 
 func (o *pushOptions) AddFlags(cmd *cobra.Command) {
@@ -348,7 +386,10 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 		return err
 	}
 	push := opensearch.Push{
-		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.Reveal, DryRun: o.DryRun, Patient: o.Watch, Now: a.Now,
+		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.Reveal, DryRun: o.DryRun, Patient: o.Watch, Again: o.Again, Now: a.Now,
+	}
+	if o.Watch {
+		push.Memory = &opensearch.Memory{}
 	}
 	for {
 		err := o.pushOnce(ctx, q, archive, push)
@@ -496,6 +537,12 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 	if r.NotReplaced > 0 {
 		a.Advise("replace it: pigrep push "+o.name+" --yes", "not sent: %s; text that only %s has may be lost", notReplaced(r), o.name)
 	}
+	if r.Deleted > 0 {
+		a.Advise("send them again: pigrep push "+o.name+" --again", "not sent: %s from %s", human.Plural(r.Deleted, "session file that was deleted", "session files that were deleted"), o.name)
+	}
+	if r.Lost > 0 {
+		a.Advise("`pigrep remote check "+o.name+"` names them", "%s lost parts of %s, which this push does not send", o.name, human.Plural(r.Lost, "session file of this machine", "session files of this machine"))
+	}
 	if r.Damaged > 0 {
 		a.Advise("`pigrep remote status "+o.name+"` names them", "%s not written by pigrep; what is here was sent again",
 			human.Plural(r.Damaged, "document about this machine in "+o.name+" was", "documents about this machine in "+o.name+" were"))
@@ -523,7 +570,7 @@ func (o *pushOptions) line(r *opensearch.Report) string {
 		n    int
 		text string
 	}{
-		{r.Unchanged, "unchanged"}, {r.Rewritten, "rewritten"}, {r.Gone, "vanished here, kept there"}, {r.Retried, "documents sent again"}, {r.Newer, "documents newer there"},
+		{r.Unchanged, "unchanged"}, {r.Rewritten, "rewritten"}, {r.Gone, "vanished here, kept there"}, {r.Repaired, "repaired: parts were lost there"}, {r.Retried, "documents sent again"}, {r.Newer, "newer there"},
 	} {
 		if part.n > 0 {
 			text += fmt.Sprintf("; %s %s", human.Number(part.n), part.text)

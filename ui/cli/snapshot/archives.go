@@ -166,11 +166,15 @@ func lack(m *remote.Missing) (text, hint string) {
 	switch {
 	case m.Err == nil:
 		return some + " not in this answer: there is no room for more", "narrow it: --since, --project, --session, or more words"
+	case errors.Is(m.Err, remote.ErrLost):
+		return some + " not in this answer: the archive has lost a month", "`pigrep push " + m.Source + "` on their machines sends them again; `pigrep remote check " + m.Source + "` names them"
 	case errors.Is(m.Err, remote.ErrDamaged):
 		return some + " not in this answer, or in part: something else than pigrep has written there", "`pigrep remote status " + m.Source + "` names what it can"
 	}
 	if h, ok := errors.AsType[*ssh.HostError](m.Err); ok {
 		hint = h.Hint
+	} else if p, ok := errors.AsType[*problem.Error](remotes.Problem(m.Err)); ok {
+		hint = p.Hint
 	}
 	return fmt.Sprintf("nothing from %s in this answer: %v", m.Source, m.Err), hint
 }
