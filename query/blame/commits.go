@@ -15,6 +15,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
+	"pigrep/internal/price"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -60,8 +61,7 @@ type CommitRow struct {
 	Match     string       `json:"match"`           // hash, text, none or unread
 	Share     float64      `json:"share,omitempty"` // of its lines that the session wrote, if it is found by them
 	*Origin
-	Cost   float64 `json:"cost,omitempty"` // of the whole session
-	Tokens int64   `json:"tokens,omitempty"`
+	price.Spent // by the whole session
 }
 
 // CommitResponse is the answer to a CommitRequest, in its order.
@@ -83,6 +83,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	e := &explainer{collector: x.collector, redact: req.Redact, entries: entry.NewReader(x.src, x.adapter), names: entry.NewNaming(x.reader)}
 	defer e.entries.Use(nil)
 	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
+	var prices price.Listed
 	add := func(i int, how string, share float64, by *origin, unread bool) (err error) {
 		row := CommitRow{Match: None}
 		switch {
@@ -91,7 +92,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 			if row.Origin, err = e.origin(by, req.Resume); err != nil {
 				return err
 			}
-			row.Cost, row.Tokens = by.session.UsedCost, by.session.UsedTokens
+			row.Spent = prices.Spending(by.session)
 		case unread:
 			row.Match = Unread
 		}

@@ -310,8 +310,7 @@ func (c *Commits) Text(t *Text) {
 		}
 		t.fit(name, rest)
 		how := human.When(x.Match == blame.ByText, fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share))
-		cost := human.When(x.Cost > 0, human.DollarsUpTo(x.Cost).Text(x.Cost))
-		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.Entry(), x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
+		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.Entry(), x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), x.CostText(), how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.printSaid(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {
