@@ -41,7 +41,7 @@ import (
 
 // blameOptions lack some filters: blame looks at calls that write.
 type blameOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Vimgrep bool
 }
@@ -189,7 +189,7 @@ func repositoryOf(path string) string {
 }
 
 type logOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Limit  flags.Number
 	commit bool

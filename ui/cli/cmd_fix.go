@@ -22,7 +22,7 @@ import (
 // fixOptions lack some filters: errors occur in results, error messages, shell output and prompts, all of
 // which are looked at, and which have no model.
 type fixOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -error -model" ignores:"filters files answer output -model"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format own -scope -kind -role -error -model" ignores:"filters files answer output -model"`
 	text         string
 	Limit        flags.Number
 }

@@ -322,7 +322,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 
 // recapOptions lack filters on parts of sessions: all of a session is told.
 type recapOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -tool -model -error -branch"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format own -scope -kind -role -tool -model -error -branch"`
 	pager.Options
 	Limit                  flags.Number
 	All, Lessons, Markdown bool

@@ -463,7 +463,7 @@ func readHits(r io.Reader) (namedHits, error) {
 var exportFormats = []string{"md", "html", "json", "txt"}
 
 type exportOptions struct {
-	flags.Shared                 `takes:"filters files answer output on wait reveal -agent -session -cwd -here -project -exclude -max-bytes -progress -dates -json -jsonl -color -hyperlink" ignores:"output -json -jsonl"`
+	flags.Shared                 `takes:"filters files answer output from on wait reveal -agent -session -cwd -here -project -exclude -max-bytes -progress -dates -json -jsonl -color -hyperlink" ignores:"output -json -jsonl"`
 	target, Format, Output, Leaf string
 	Force, All, Open, FullPaths  bool
 	find                         func(path string, force bool) (*files.Output, error) // of output; nil is findOutput

@@ -19,7 +19,7 @@ import (
 
 // similarOptions lack some filters: prompts, replies, titles and summaries are compared.
 type similarOptions struct {
-	flags.Shared `takes:"filters files answer output on wait reveal format own -scope -kind -role -tool -error" ignores:"filters files answer output"`
+	flags.Shared `takes:"filters files answer output from on wait reveal format own -scope -kind -role -tool -error" ignores:"filters files answer output"`
 	pager.Options
 	Limit flags.Number
 }
