@@ -142,7 +142,7 @@ type Gathered struct {
 	ctx     context.Context     // for lines that are read later
 	mu      sync.Mutex
 	texts   map[string]entry.File
-	seen    map[identity]bool
+	seen    map[identity]string           // the host of each session; everywhere for those of base
 	copies  map[identity]*Session         // of those that are sent as a whole
 	own     map[identity]*session.Summary // sessions of this machine that a question names
 	local   map[string]bool               // paths on this machine
@@ -154,6 +154,9 @@ type identity struct {
 	begun     int64
 }
 
+// everywhere is no host.
+const everywhere = "/"
+
 func identityOf(s *session.Summary) identity {
 	return identity{session.ShortAgent(s.Agent), s.ID, s.Timestamp.UnixMilli()}
 }
@@ -164,12 +167,12 @@ func identityOf(s *session.Summary) identity {
 // sent, the lines of all copies are joined, with the lines of base if the question names the
 // session. Gather fails if no source answers.
 func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here entry.Source, host string, sources []Source, q Question) (*Gathered, error) {
-	g := &Gathered{Here: here, own: make(map[identity]*session.Summary), texts: make(map[string]entry.File), seen: make(map[identity]bool), copies: make(map[identity]*Session), local: make(map[string]bool)}
+	g := &Gathered{Here: here, own: make(map[identity]*session.Summary), texts: make(map[string]entry.File), seen: make(map[identity]string), copies: make(map[identity]*Session), local: make(map[string]bool)}
 	for i := range base.Summaries() {
 		s := &base.Summaries()[i]
 		g.local[s.Path] = true
 		if s.ID != "" {
-			g.seen[identityOf(s)] = true
+			g.seen[identityOf(s)] = everywhere
 			if len(q.Names) > 0 {
 				g.own[identityOf(s)] = s
 			}
@@ -269,6 +272,11 @@ func (g *Gathered) admit(s *Session, host string) bool {
 				g.copies[id].Summary.Size = int64(len(text))
 			}
 		}
+		host, again := g.seen[id]
+		if again && host == s.Host { // another file of the host is no copy: the index knows what it is
+			g.texts[s.Summary.Path] = s.file(g.ctx)
+			return true
+		}
 		if other := g.copies[id]; other != nil && s.Text != nil { // the one that went on longer stands for both
 			if c := other.Summary.Modified().Compare(s.Summary.Modified()); c < 0 || c == 0 && s.Summary.Path < other.Summary.Path {
 				other, s = s, other
@@ -277,10 +285,10 @@ func (g *Gathered) admit(s *Session, host string) bool {
 			g.copies[id] = other
 			return false
 		}
-		if g.seen[id] {
+		if again {
 			return false
 		}
-		if g.seen[id] = true; s.Text != nil { // another source may have more lines of it
+		if g.seen[id] = s.Host; s.Text != nil { // another source may have more lines of it
 			g.copies[id] = s
 			return false
 		}

@@ -94,6 +94,25 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// Files of one machine whose sessions have the same id are all there.
+func TestGatherKeepsNamesakes(t *testing.T) {
+	first, second := sessionOf("a", "s1", "zebra"), sessionOf("a", "s1", "okapi")
+	second.Path += "2"
+	second.Summary.Path += "2"
+	for _, whole := range []bool{true, false} {
+		if !whole {
+			first.Text, second.Text = nil, nil
+		}
+		got, err := gather(t, source{name: "one", list: []remote.Session{first, second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := got.Reader.Table().Len(); n != 2 {
+			t.Errorf("whole %t: %d of 2 files", whole, n)
+		}
+	}
+}
+
 // Copies of a session that differ are one session with what each of them has.
 func TestGatherJoinsCopies(t *testing.T) {
 	laptop, desktop := sessionOf("laptop", "zebra", "the beginning"), sessionOf("desktop", "zebra", "the beginning")
