@@ -102,7 +102,7 @@ search wolverine --flat
 search "session timeout"
 search getUserName
 search get_user_name
-search parse html response
+search -n 0 parse html response
 search 登录
 search kind:call test
 search re:time(d)?out

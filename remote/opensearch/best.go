@@ -27,7 +27,7 @@ const (
 	leastBest   = 60   // parts that are compared, or
 	bestFactor  = 6    // so many for each session that is shown, up to
 	mostBest    = 600  // this many
-	rescored    = 300  // parts of each shard whose kinds count as in an answer
+	bestMore    = 6    // sessions that compete with those that are shown
 	mostTotal   = 1000 // hits that the engine counts
 	wholeBoost  = 12   // of parts with every word, so that they come before parts with some
 	kindsFactor = 8    // of what the weight of a kind adds to a score, about the score of a word
@@ -117,7 +117,7 @@ func (s *selection) best(ctx context.Context, visit func(*remote.Session) error)
 	stat := &words.Statistics{Terms: make(map[string]int)}
 	parts := make(map[string][]*hit[document]) // by file key
 	var keys []string
-	most := s.q.Wanted*comparedFactor + comparedMore
+	most := s.q.Wanted + bestMore
 	for i := range found.Hits.Hits {
 		h := &found.Hits.Hits[i]
 		h.Explanation.add(stat)
