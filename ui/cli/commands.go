@@ -349,7 +349,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 
 // habits are the hints for flags that users of grep give to other commands.
 var habits = map[string]string{
-	"--from": "archives are asked with search, grep, sessions, show, tools, usage, tui and web",
+	"--from": "archives are asked with search, grep, sessions, show, tools, usage, recap and others: `pigrep remote --help`",
 	"--on":   "it is about this machine only; every question takes --on, such as search, show, blame and usage",
 	"-i":     "leave it out: case is ignored; for exact lines: pigrep grep -s PATTERN",
 	"-r":     "leave it out: all sessions are searched",
