@@ -76,7 +76,7 @@ func (c *claim) rule() string {
 // isNone reports whether the value cannot be a secret, whatever its name promises.
 func (c *claim) isNone() bool {
 	switch text := c.text; {
-	case isPlaceholder(text), strings.EqualFold(text, c.name), strings.EqualFold(text, lastSegment(c.name)):
+	case text == "~", isPlaceholder(text), strings.EqualFold(text, c.name), strings.EqualFold(text, lastSegment(c.name)):
 		return true
 	case char(c.s, c.value.start-1) == '`' && isVariable(c.name) && strings.Contains(text, " "): // what a command prints
 		return true

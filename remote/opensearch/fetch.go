@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/internal/lists"
+	"pigrep/internal/session"
 	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/remote"
 )
 
@@ -182,6 +184,22 @@ func (a *Archive) states(ctx context.Context, query object, visit func(*state) e
 		return nil
 	})
 	return damaged, err
+}
+
+// Sent returns how many bytes of a session file of this machine the archive has, which calls it host.
+func (a *Archive) Sent(ctx context.Context, host string) (func(*session.Summary) int64, error) {
+	if _, err := a.password(ctx); err != nil {
+		return nil, a.wrap(ctx, err)
+	}
+	sizes := make(map[string]int64)
+	_, err := a.states(ctx, term("host", host), func(s *state) error {
+		sizes[s.FileKey] = s.Offset
+		return nil
+	})
+	return func(s *session.Summary) int64 {
+		masked := search.Masked(*s)
+		return max(sizes[keyOf(host, s.Path)], sizes[keyOf(host, masked.Path)])
+	}, a.wrap(ctx, err)
 }
 
 // Sessions implements remote.Source.

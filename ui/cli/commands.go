@@ -56,6 +56,7 @@ func commands() []command {
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
 		{searchName, of(searchName+" QUERY...", nil, nil, runSearch), ""},
+		{"secrets", of("secrets", noArgs, nil, runSecrets), "leaks keys passwords"},
 		{"sessions", of("sessions [QUERY...]", nil, nil, runSessions), "ls list history"},
 		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view open"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},

@@ -35,6 +35,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"report":     {refused: [][]string{{"report", "-o", "OUT"}}},
 	"resume":     {refused: [][]string{{"resume", "s000000"}}},
 	"search":     {refused: [][]string{{"search", "needle0"}, {"needle0"}, {"needle0", "--no-update"}, {"needle0", "--json"}}},
+	"secrets":    {refused: [][]string{{"secrets"}}},
 	"sessions":   {refused: [][]string{{"sessions"}}},
 	"show":       {refused: [][]string{{"show", "s000000"}}},
 	"similar":    {refused: [][]string{{"similar", "s000000"}}},

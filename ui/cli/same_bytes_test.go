@@ -18,8 +18,8 @@ var answering = map[string][]string{
 	"blame": {"blame hooks.go", "blame --vimgrep hooks_test.go"}, "config": {"config"},
 	"export": {"export last"}, "fix": {"fix error", "fix timeout"}, "grep": {"grep the", "grep -c error", "grep --no-index -i timeout"},
 	"log": {"log", "log -n 1", "log HEAD", "commit HEAD~1"}, "recap": {"recap --all", "recap --all --lessons"}, "resume": {"resume last"},
-	"search":   {"search --any the error", "search --any hooks --flat", "search --all-words file", "search timeout --explain", "search kind:call"},
-	"sessions": {"sessions -n 1000", "sessions --subagents"}, "show": {"show last", "show last --tree"}, "similar": {"similar last"},
+	"search":  {"search --any the error", "search --any hooks --flat", "search --all-words file", "search timeout --explain", "search kind:call"},
+	"secrets": {"secrets"}, "sessions": {"sessions -n 1000", "sessions --subagents"}, "show": {"show last", "show last --tree"}, "similar": {"similar last"},
 	"status": {"status", "status --skipped", "status --stores", "status --sizes"}, "tools": {"tools", "tools calls", "tools commands", "tools commands --risky", "tools files"},
 	"usage": {"usage --by model", "usage --by session", "usage --by project", "usage --by agent", "usage --by day"},
 }

@@ -341,6 +341,7 @@ var listers = []lister{
 	{"recap --lessons", &Lessons{Response: &recap.Lessons{}}},
 	{"commit", &Commits{Response: &blame.CommitResponse{}}},
 	{"log", &Commits{Response: &blame.CommitResponse{}}},
+	{"secrets", Secrets{}},
 	{"fix", &Fix{Response: &fix.Response{}}},
 }
 

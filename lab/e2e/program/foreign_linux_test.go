@@ -44,6 +44,7 @@ var everyRun = map[string][]string{
 	"report":     {"-o report.html", "-o all.html --with-sessions"},
 	"resume":     {"0195aaaa"},
 	"search":     {"login"},
+	"secrets":    {""},
 	"sessions":   {""},
 	"show":       {"0195aaaa"},
 	"similar":    {"0195aaaa"},
