@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,4 +76,37 @@ func TestSecretsAreToldFromLookAlikes(t *testing.T) {
 		t.Errorf("%d of %d secrets are listed, and %d look-alikes of %d", len(found), len(real), wrong, n-len(values))
 	}
 	t.Logf("%d of %d secrets, and %d look-alikes of %d", len(found), len(real), wrong, n-len(values))
+}
+
+// A secret is sent if the archive has the bytes of its entry; what was written after the last push is not.
+func TestSecretsSayWhatWasSent(t *testing.T) {
+	a, out, errs := testApp(t)
+	a.ConfigDir = filepath.Join(a.Home, ".config")
+	dir := filepath.Join(a.Home, ".pi", "agent", "sessions")
+	path := filepath.Join(dir, "01a1bbbb-0000.jsonl")
+	said := func(id, key string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"password=%s"}}`+"\n", id, key)
+	}
+	text := `{"type":"session","version":3,"id":"01a1bbbb-0000","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" + said("aaaa0001", "Xk9vQ2mZ7pLw")
+	offset := len(text)
+	testkit.Check(t, os.MkdirAll(dir, 0o755))
+	testkit.Check(t, os.WriteFile(path, []byte(text+said("aaaa0002", "Rt5bN8cYw3Hd")), 0o600))
+	sum := sha256.Sum256([]byte("laptop\x00" + path))
+	key := base64.RawURLEncoding.EncodeToString(sum[:16])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		state := must(json.Marshal(map[string]any{"sort": "session", "file_key": key, "host": "laptop", "path": path, "month": "2026.03", "gen": 1, "offset": offset, "lines": 2, "agent": "pi"}))
+		fmt.Fprintf(w, `{"hits":{"hits":[{"_id":%q,"_source":%s}]}}`, key, state)
+	}))
+	t.Cleanup(server.Close)
+	if code := Run(t.Context(), a, []string{"remote", "add", "team", server.URL, "--as", "laptop"}); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	out.Reset()
+	if code := Run(t.Context(), a, []string{"secrets", "--format", "{place} {sent}"}); code != problem.ExitNothing {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if got := out.String(); !strings.Contains(got, ":aaaa0001 team\n") || !strings.Contains(got, ":aaaa0002 \n") {
+		t.Errorf("it prints %q, and says %q", got, errs)
+	}
 }

@@ -133,7 +133,7 @@ func indexLine(x *Index) string {
 	return line + " (" + strings.Join(changes, ", ") + "), " + human.Bytes(x.Bytes) + human.When(x.DryRun, " to") + " read"
 }
 
-// Doctor is the outcome of the doctor command.
+// Doctor is the outcome of status --check.
 type Doctor struct {
 	Dir  string `json:"-"`
 	Deep bool   `json:"deep"`

@@ -307,7 +307,7 @@ function failureOf(command: string, error: NodeJS.ErrnoException & { killed?: bo
 	const reported = lastError(stderr);
 	if (!reported) {
 		const first = stderr.trim().split("\n")[0];
-		return new Failure("failed", `${command} failed${first ? `: ${first.slice(0, 200)}` : ""}`, `try ${command} doctor`);
+		return new Failure("failed", `${command} failed${first ? `: ${first.slice(0, 200)}` : ""}`, `try ${command} status --check`);
 	}
 	switch (reported.code) {
 		case "usage":
