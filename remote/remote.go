@@ -165,7 +165,7 @@ func identityOf(s *session.Summary) identity {
 // is index.Empty() if they are not wanted. here opens the files of base. A session that several
 // sources have counts once, and a session of base comes before its copies. If whole sessions are
 // sent, the lines of all copies are joined, with the lines of base if the question names the
-// session. Gather fails if no source answers.
+// session. Gather fails if no source answers and base has no sessions.
 func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here entry.Source, host string, sources []Source, q Question) (*Gathered, error) {
 	g := &Gathered{Here: here, own: make(map[identity]*session.Summary), texts: make(map[string]entry.File), seen: make(map[identity]string), copies: make(map[identity]*Session), local: make(map[string]bool)}
 	for i := range base.Summaries() {
@@ -217,7 +217,7 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, here ent
 	if i := slices.IndexFunc(g.Missing, func(m Missing) bool { return q.Whole && m.Err == nil }); i >= 0 {
 		return nil, fmt.Errorf("%w: %d of %d session files that may count in %s do not fit into %d MB", ErrTooMuch, g.Missing[i].Sessions, g.Known, g.Missing[i].Source, cmp.Or(q.Bytes, DefaultBytes)>>20)
 	}
-	if !slices.Contains(failed, nil) {
+	if !slices.Contains(failed, nil) && len(g.local) == 0 {
 		return nil, failed[0]
 	}
 	var err error

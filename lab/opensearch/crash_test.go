@@ -112,7 +112,7 @@ func manySessions(t *testing.T, dir string) (documents int) {
 		for e := range 500 {
 			fmt.Fprintf(&b, `{"type":"message","id":"e%d","parentId":null,"timestamp":"2026-03-%02dT09:20:00.000Z","message":{"role":"user","content":%q}}`+"\n", e, s+1, strings.Repeat(fmt.Sprintf("word%d of session%d ", e, s), 60))
 		}
-		documents += 502 // with its record
+		documents += 503 // with its record and outline
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("many-%d.jsonl", s)), []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
