@@ -289,6 +289,11 @@ func (n *Node) IsMessage(piece string) bool {
 	return n.Type == TypeMessage && n.Step.counts(n.Message == "") && (n.Message == "" || n.Message != piece)
 }
 
+// IsSummary reports whether an entry sums up what was before it, or on another branch.
+func (n *Node) IsSummary() bool {
+	return n.Type == TypeCompaction || n.Type == TypeBranchSummary || n.Role == RoleCompactionSummary || n.Role == RoleBranchSummary
+}
+
 // Continues reports whether an entry is a further piece of the message of another one.
 func (n *Node) Continues(above *Node) bool { return n.Message != "" && n.Message == above.Message }
 

@@ -454,7 +454,7 @@ func isPromptNode(n *session.Node) bool {
 }
 
 func isSummaryNode(n *session.Node) bool {
-	return n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary
+	return n.Step == session.Talk && n.IsSummary()
 }
 
 // subject returns the step that describes a branch: its first prompt before it forks, or

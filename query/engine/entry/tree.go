@@ -172,7 +172,7 @@ func (c *Conversation) nextTalk(i int) int {
 func (c *Conversation) isLandmark(i, next int) bool {
 	n := &c.Record.Nodes[i]
 	switch {
-	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary:
+	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.IsSummary():
 		return true
 	case c.Record.Labels[n.ID] != "" || c.forks(i):
 		return true
