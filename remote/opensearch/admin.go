@@ -28,7 +28,7 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (changes []
 			}
 		}
 	}
-	index := a.sessionsIndex()
+	index := a.sessionsIndex("")
 	err = a.call(ctx, http.MethodHead, index, nil, nil)
 	if isStatus(err, http.StatusNotFound) {
 		changes = append(changes, "index "+index)
@@ -108,7 +108,7 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 // count counts the session files and lists the latest pushes.
 func (a *Archive) count(ctx context.Context, s *Status) error {
 	hosts := make(map[string]bool)
-	damaged, err := a.states(ctx, nil, func(st *state) error {
+	damaged, err := a.states(ctx, a.allSessions(), nil, func(st *state) error {
 		s.Sessions++
 		s.Refused += st.Refused
 		if hosts[st.Host] = true; st.Gone {
@@ -125,7 +125,7 @@ func (a *Archive) count(ctx context.Context, s *Status) error {
 }
 
 func (a *Archive) pushes(ctx context.Context, most int) ([]Done, error) {
-	found, err := find[Done](ctx, a, a.sessionsIndex(), "", object{"size": most, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
+	found, err := find[Done](ctx, a, a.allSessions(), "", object{"size": most, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 			{"bool": object{"must_not": object{"exists": object{"field": "begun"}}, "filter": object{"range": object{"newest": object{"lt": millis(before)}}}}},
 		}}}
 	}
-	_, err = a.states(ctx, query, func(s *state) error {
+	_, err = a.states(ctx, a.allSessions(), query, func(s *state) error {
 		sum := s.summary()
 		handle := session.Handle(sum.ID, sum.Path)
 		if name == "" || name == sum.Path || near.IsID(handle, name) {
@@ -235,6 +235,7 @@ func (a *Archive) DropMonths(ctx context.Context, before time.Time) (dropped []s
 	}
 	for _, index := range list {
 		name, ours := strings.CutPrefix(index, a.monthly(""))
+		_, name, _ = cutLast(name, "-")
 		if month, err := time.Parse(monthLayout, name); !ours || err != nil || month.AddDate(0, 1, 0).After(before) {
 			continue
 		}

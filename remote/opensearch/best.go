@@ -200,7 +200,8 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 				docs = append(docs, object{"_index": h.Index, "_id": idOf(key, d.Offset, 0), "routing": key})
 			}
 		}
-		docs = append(docs, object{"_index": a.sessionsIndex(), "_id": key}, object{"_index": month, "_id": outlineID(key), "routing": key})
+		owner := ownerOf(strings.TrimPrefix(month, a.monthly("")))
+		docs = append(docs, object{"_index": a.sessionsIndex(owner), "_id": key}, object{"_index": month, "_id": outlineID(key), "routing": key})
 	}
 	var answer hits[json.RawMessage]
 	var others []*state
@@ -208,14 +209,14 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 	group.Go(func() error { return a.call(both, http.MethodPost, "_mget", object{"docs": docs}, &answer) })
 	group.Go(func() (err error) { // other files of the same sessions
 		slices.Sort(ids)
-		found, err := find[state](both, a, a.sessionsIndex(), "", object{"size": pageSize, "track_total_hits": false, "query": object{"bool": object{
+		found, err := find[state](both, a, a.allSessions(), "", object{"size": pageSize, "track_total_hits": false, "query": object{"bool": object{
 			"filter": []object{term("sort", sortSession), {"terms": object{"session": slices.Compact(ids)}}}, "must_not": object{"terms": object{"file_key": keys}},
 		}}})
 		if err != nil {
 			return err
 		}
 		for i := range found.Hits.Hits {
-			if h := &found.Hits.Hits[i]; h.err == nil && h.ID == h.Source.FileKey && h.Source.isSound() {
+			if h := &found.Hits.Hits[i]; h.err == nil && a.isSound(h) {
 				others = append(others, &h.Source)
 			} else {
 				s.damage(h.ID)
@@ -230,11 +231,11 @@ func (s *selection) details(ctx context.Context, keys []string, parts map[string
 	states, records, lines := make(map[string]*state), make(map[string]*document), make(map[string]*document)
 	for i := range answer.Docs {
 		h := &answer.Docs[i]
-		if h.Index == a.sessionsIndex() {
+		if strings.HasPrefix(h.Index, a.sessionsIndex("")) {
 			st := &state{}
 			switch err := json.Unmarshal(h.Source, st); {
 			case len(h.Source) == 0:
-			case err != nil || h.ID != st.FileKey || !st.isSound():
+			case err != nil || !a.isSound(&hit[state]{Index: h.Index, ID: h.ID, Source: *st}):
 				s.damage(h.ID)
 			default:
 				states[h.ID] = st

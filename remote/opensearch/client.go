@@ -45,6 +45,7 @@ type Config struct {
 	InsecureHTTP bool                                  // a password and texts may go over plain http to another machine
 	Prefix       string                                // of the names of its indices; "" for DefaultPrefix
 	Trust        string                                // the command that names another CA, for who shows an ArchiveError
+	Owner        string                                // whose indices are written to; "" for those that all share
 	Wait         time.Duration                         // for the answer to a request; 0: longestWork
 }
 

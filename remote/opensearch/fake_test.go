@@ -234,7 +234,7 @@ func (f *fake) of(name string) map[string]map[string]fakeDocument {
 	of := make(map[string]map[string]fakeDocument)
 	for index, documents := range f.indices {
 		for name := range strings.SplitSeq(name, ",") {
-			if index == name || strings.HasPrefix(index, name+"-v2-") {
+			if prefix, any := strings.CutSuffix(name, "*"); index == name || strings.HasPrefix(index, name+"-v2-") || any && strings.HasPrefix(index, prefix) {
 				of[index] = documents
 			}
 		}
@@ -399,7 +399,11 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	case strings.Contains(string(body), `"months"`):
 		counts := make(map[string]int)
 		for _, id := range f.find(name, body) {
-			counts[f.indices[name][id].source["month"].(string)]++
+			for _, documents := range f.of(name) {
+				if d, ok := documents[id]; ok {
+					counts[d.source["month"].(string)]++
+				}
+			}
 		}
 		for month, n := range counts {
 			months = append(months, map[string]any{"key": month, "doc_count": n})

@@ -171,14 +171,14 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 
 // states visits the states of session files that pass a query, the latest first. It returns the ids of
 // those that this package has not written.
-func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) (damaged []string, err error) {
+func (a *Archive) states(ctx context.Context, index string, query object, visit func(*state) error) (damaged []string, err error) {
 	body := object{
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, by("file_key", "keyword")},
 	}
-	err = pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
-		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.isSound() {
-			return visit(s)
+	err = pages(ctx, a, index, "", body, func(h *hit[state]) error {
+		if h.err == nil && a.isSound(h) {
+			return visit(&h.Source)
 		}
 		damaged = append(damaged, h.ID)
 		return nil
@@ -191,8 +191,9 @@ func (a *Archive) Sent(ctx context.Context, host string) (func(*session.Summary)
 	if _, err := a.password(ctx); err != nil {
 		return nil, a.wrap(ctx, err)
 	}
+	host = hostOf(a.config.Owner, host)
 	sizes := make(map[string]int64)
-	_, err := a.states(ctx, term("host", host), func(s *state) error {
+	_, err := a.states(ctx, a.sessionsIndex(a.config.Owner), term("host", host), func(s *state) error {
 		sizes[s.FileKey] = s.Offset
 		return nil
 	})
@@ -200,6 +201,12 @@ func (a *Archive) Sent(ctx context.Context, host string) (func(*session.Summary)
 		masked := search.Masked(*s)
 		return max(sizes[keyOf(host, s.Path)], sizes[keyOf(host, masked.Path)])
 	}, a.wrap(ctx, err)
+}
+
+// isSound reports whether a document may be a state of this package, in the index of its owner.
+func (a *Archive) isSound(h *hit[state]) bool {
+	s := &h.Source
+	return h.ID == s.FileKey && s.isSound() && h.Index == a.sessionsIndex(ownerOf(s.Month))
 }
 
 // Sessions implements remote.Source.

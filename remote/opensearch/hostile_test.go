@@ -25,7 +25,7 @@ func TestForgedStates(t *testing.T) {
 	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, "word")}); err != nil {
 		t.Fatal(err)
 	}
-	states := f.indices[a.sessionsIndex()]
+	states := f.indices[a.sessionsIndex("")]
 	good := states[keyOf("laptop", "/s/a.jsonl")].source
 	for i, change := range []map[string]any{
 		{"offset": -1}, {"lines": -1}, {"lines": 1 << 40}, {"gen": 0}, {"month": "2026.03/_close?"}, {"month": ""}, {"file_key": "x&routing=y"}, {"path": "/s/b.jsonl"},
@@ -79,7 +79,7 @@ func TestOverwrittenState(t *testing.T) {
 		}
 	}
 	for field, value := range map[string]any{"facts": "none", "lines": "many", "file_key": "other", "path": []string{"/s"}} {
-		f.indices[a.sessionsIndex()][key].source[field] = value
+		f.indices[a.sessionsIndex("")][key].source[field] = value
 		ask(remote.Coverage{Damaged: 1})
 		if s, err := a.Status(t.Context()); err != nil || len(s.Damaged) != 1 || s.Damaged[0] != key || s.Sessions != 0 {
 			t.Errorf("%s: status %+v, %v", field, s, err)

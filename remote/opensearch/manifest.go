@@ -54,7 +54,7 @@ type fileGen struct {
 }
 
 // tallies counts the documents of all files that pass a query.
-func (a *Archive) tallies(ctx context.Context, query object) (map[fileGen]tally, error) {
+func (a *Archive) tallies(ctx context.Context, index string, query object) (map[fileGen]tally, error) {
 	got := make(map[fileGen]tally)
 	by := func(field string) object { return object{"terms": object{"field": field}} }
 	sum := func(field string) object { return object{"sum": object{"field": field}} }
@@ -63,7 +63,7 @@ func (a *Archive) tallies(ctx context.Context, query object) (map[fileGen]tally,
 		body := object{"size": 0, "query": all(object{"exists": object{"field": "file_key"}}, query), "track_total_hits": false, "aggs": object{"files": object{
 			"composite": sources, "aggs": object{"offset": sum("offset"), "part": sum("part")},
 		}}}
-		found, err := find[struct{}](ctx, a, a.alias(), "", body)
+		found, err := find[struct{}](ctx, a, index, "", body)
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +96,11 @@ func (a *Archive) Check(ctx context.Context) (lost []Lost, files int, err error)
 		return nil, 0, err
 	}
 	var list []*state
-	if _, err := a.states(ctx, nil, func(s *state) error { list = append(list, s); return nil }); err != nil {
+	if _, err := a.states(ctx, a.allSessions(), nil, func(s *state) error { list = append(list, s); return nil }); err != nil {
 		return nil, 0, err
 	}
 	// Counted after the manifests are read: a push that runs only adds to what they say.
-	got, err := a.tallies(ctx, nil)
+	got, err := a.tallies(ctx, a.alias(), nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +127,7 @@ func (a *Archive) gone(ctx context.Context) (files int, err error) {
 		return 0, err
 	}
 	body := object{"size": 0, "query": all(term("sort", sortSession), within("lines", "gte", 1)), "aggs": object{"months": object{"terms": object{"field": "month", "size": pageHits}}}}
-	found, err := find[struct{}](ctx, a, a.sessionsIndex(), "", body)
+	found, err := find[struct{}](ctx, a, a.allSessions(), "", body)
 	if err != nil {
 		return 0, err
 	}
@@ -170,11 +170,11 @@ func (p *pushing) recall(ctx context.Context) error {
 		known: make(map[string]*state), deleted: make(map[string]*state), lost: make(map[string]bool), months: make(map[string]bool),
 		records: make(map[string]*document), read: now, sums: m.sums, account: m.account,
 	}
-	if err := p.archive.refresh(ctx, p.archive.everything()); err != nil {
+	if err := p.archive.refresh(ctx, p.archive.sent()+","+p.archive.sessionsIndex(p.archive.config.Owner)); err != nil {
 		return err
 	}
 	host := term("host", p.Host)
-	damaged, err := p.archive.states(ctx, host, func(s *state) error { m.known[s.FileKey] = s; return nil })
+	damaged, err := p.archive.states(ctx, p.archive.sessionsIndex(p.archive.config.Owner), host, func(s *state) error { m.known[s.FileKey] = s; return nil })
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (p *pushing) recall(ctx context.Context) error {
 	if err := p.archive.tombstones(ctx, host, func(s *state) { m.deleted[s.FileKey] = s }); err != nil {
 		return err
 	}
-	got, err := p.archive.tallies(ctx, host)
+	got, err := p.archive.tallies(ctx, p.archive.sent(), host)
 	for key, s := range m.known {
 		m.lost[key] = err == nil && s.lacks(got[fileGen{key, s.Gen}]) > 0
 	}
@@ -239,13 +239,13 @@ func (p *pushing) settleConflicts(ctx context.Context) error {
 			return err
 		}
 		for i := range chosen {
-			key := keyOf(p.Host, p.masked(chosen[i]).Path)
+			key := p.keyOf(p.masked(chosen[i]).Path)
 			version, ok := conflicts[key]
 			switch known := p.known()[key]; {
 			case !ok:
 				continue
 			case p.Memory.deleted[key] != nil && !p.Again: // while it was sent
-				if err := p.archive.deleteFrom(ctx, p.archive.alias(), term("file_key", key), key); err != nil && !isStatus(err, http.StatusForbidden) {
+				if err := p.archive.deleteFrom(ctx, p.archive.sent(), term("file_key", key), key); err != nil && !isStatus(err, http.StatusForbidden) {
 					return err
 				}
 			case known != nil && known.Gen > p.sent[key]:
@@ -270,8 +270,8 @@ func (p *pushing) settleConflicts(ctx context.Context) error {
 // tombstones visits the tombstones of session files that pass a query.
 func (a *Archive) tombstones(ctx context.Context, query object, visit func(*state)) error {
 	body := object{"size": pageSize, "query": all(term("sort", sortDeleted), query), "track_total_hits": false, "sort": []object{by("file_key", "keyword")}}
-	return pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
-		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.FileKey == keyOf(s.Host, s.Path) && s.Gen > 0 {
+	return pages(ctx, a, a.sessionsIndex(a.config.Owner), "", body, func(h *hit[state]) error {
+		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.FileKey == s.key() && s.Gen > 0 {
 			visit(s)
 		}
 		return nil
@@ -317,12 +317,12 @@ func (a *Archive) Forget(ctx context.Context, list []Match, by string, now time.
 			return a.wrap(ctx, fmt.Errorf("no tombstone of %s: %s", refused[0].Document, refused[0].Reason))
 		}
 	}
-	return a.refresh(ctx, a.sessionsIndex())
+	return a.refresh(ctx, a.allSessions())
 }
 
 // state adds a state.
 func (b *batch) state(a *Archive, st *state) error {
-	return b.add(object{"_index": a.sessionsIndex(), "_id": st.FileKey, "version": st.version(), "version_type": "external_gte"}, st)
+	return b.add(object{"_index": a.sessionsIndex(ownerOf(st.Month)), "_id": st.FileKey, "version": st.version(), "version_type": "external_gte"}, st)
 }
 
 // account sends a line that says who sent how much; a watch sends one a day.
@@ -337,5 +337,5 @@ func (p *pushing) account(ctx context.Context) error {
 		"sessions": sums.Sessions, "documents": sums.Documents, "bytes": sums.Bytes,
 	}
 	*sums, m.account = Report{}, now
-	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_doc", done, nil)
+	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex(p.archive.config.Owner)+"/_doc", done, nil)
 }

@@ -55,7 +55,7 @@ func TestLostDocumentsAreSentAgain(t *testing.T) {
 	for _, index := range []string{"pigrep-v2-2026.03", "pigrep-v2-" + undated} {
 		for _, id := range slices.Sorted(maps.Keys(f.indices[index])) {
 			key := f.indices[index][id].source["file_key"].(string)
-			if f.indices[a.sessionsIndex()][key].source["size"] == 0.0 { // an empty file has a record alone, which nobody misses
+			if f.indices[a.sessionsIndex("")][key].source["size"] == 0.0 { // an empty file has a record alone, which nobody misses
 				continue
 			}
 			f.dead[index+"/"+id] = f.indices[index][id].version + 1
@@ -143,7 +143,7 @@ func TestDeletedStaysDeleted(t *testing.T) {
 			t.Errorf("round %d: left are %q", round, got)
 		}
 	}
-	stone := f.indices[a.sessionsIndex()][keyOf("laptop", "/s/b.jsonl")].source
+	stone := f.indices[a.sessionsIndex("")][keyOf("laptop", "/s/b.jsonl")].source
 	if stone["host"] != "laptop" || stone["path"] != "/s/b.jsonl" || stone["user"] != "ann" || stone["pushed"] != 1.8e12 || stone["session"] != nil {
 		t.Errorf("the tombstone is %v", stone)
 	}
@@ -186,7 +186,7 @@ func TestWatchSendsWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	accounts := func() int {
-		return len(f.find(a.sessionsIndex(), []byte(`{"query":{"term":{"sort":"push"}}}`)))
+		return len(f.find(a.sessionsIndex(""), []byte(`{"query":{"term":{"sort":"push"}}}`)))
 	}
 	for i := range 30 {
 		f.requests, now = nil, now.Add(time.Minute)

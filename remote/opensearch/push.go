@@ -136,10 +136,11 @@ func (a *Archive) Push(ctx context.Context, in Push) (report *Report, err error)
 	if err := p.account(ctx); err != nil || p.report.Documents == 0 || p.Memory.watching {
 		return p.report, err
 	}
-	return p.report, a.refresh(ctx, a.everything()) // what was pushed can be found at once
+	return p.report, a.refresh(ctx, a.sent()+","+a.sessionsIndex(a.config.Owner)) // what was pushed can be found at once
 }
 
 func (a *Archive) pushing(in *Push) *pushing {
+	in.User = cmp.Or(a.config.Owner, in.User)
 	p := &pushing{
 		Push: in, archive: a, chosen: in.Sessions, named: make(map[string]bool), patience: patience, current: &batch{}, renew: make(map[string]int64), sent: make(map[string]int64),
 		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]tally), conflicts: make(map[string]int64),
@@ -184,7 +185,7 @@ func (p *pushing) all(ctx context.Context) error {
 		paths[i] = s.Path
 		*s = p.masked(*s)
 		p.total += s.Size
-		if k := p.known()[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
+		if k := p.known()[p.keyOf(s.Path)]; k != nil && k.Offset <= s.Size {
 			p.total -= k.Offset
 		}
 	}
@@ -246,7 +247,7 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		return fmt.Errorf("%s is not sent: its masked path is the path of another session file", path)
 	}
 	p.named[s.Path] = true
-	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}
+	st := state{FileKey: p.keyOf(s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: p.month(s.Created()), Gen: 1, Pushed: millis(p.Now())}
 	known, renew := p.known()[st.FileKey], p.renew[st.FileKey]
 	if stone := p.Memory.deleted[st.FileKey]; stone != nil {
 		if !p.Again {
@@ -276,7 +277,12 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 	}
 	if !p.Memory.months[st.Month] && !p.DryRun { // an engine need not create indices by itself
 		p.Memory.months[st.Month] = true
-		if err := p.archive.create(ctx, p.archive.monthly(st.Month)); err != nil {
+		err := p.archive.create(ctx, p.archive.monthly(st.Month))
+		if owner := p.archive.config.Owner; err == nil && owner != "" && !p.Memory.months[""] {
+			p.Memory.months[""] = true
+			err = p.archive.create(ctx, p.archive.sessionsIndex(owner))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -316,6 +322,20 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		p.stale = append(p.stale, st)
 	}
 	return nil
+}
+
+// keyOf returns the key of a session file of this machine.
+func (p *pushing) keyOf(path string) string {
+	return keyOf(ownersHost(p.archive.config.Owner, p.Host), path)
+}
+
+// month returns where the parts of a session are that began at a time.
+func (p *pushing) month(t time.Time) string {
+	month := monthOf(t)
+	if owner := p.archive.config.Owner; owner != "" {
+		month = owner + "-" + month
+	}
+	return month
 }
 
 // begins notes in which generation a file is sent.
@@ -648,7 +668,7 @@ func (a *Archive) create(ctx context.Context, index string) error {
 // clean deletes the documents of earlier generations of a file.
 func (p *pushing) clean(ctx context.Context, st *state) error {
 	old := all(term("file_key", st.FileKey), within("gen", "lt", st.Gen))
-	if err := p.archive.deleteFrom(ctx, p.archive.alias(), old, st.FileKey); err != nil {
+	if err := p.archive.deleteFrom(ctx, p.archive.sent(), old, st.FileKey); err != nil {
 		if isStatus(err, http.StatusForbidden) { // another role may
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,12 +48,54 @@ func (a *Archive) template(text string, shards int) json.RawMessage {
 func (a *Archive) alias() string { return a.config.Prefix }
 
 // everything names all parts, and the names of sessions.
-func (a *Archive) everything() string { return a.alias() + "," + a.sessionsIndex() }
+func (a *Archive) everything() string { return a.alias() + "," + a.allSessions() }
 
-// sessionsIndex has a document for each session file, and one for each push.
-func (a *Archive) sessionsIndex() string {
-	return fmt.Sprintf("%s-sessions-v%d", a.config.Prefix, version)
+// allSessions names the indices of sessions of all owners.
+func (a *Archive) allSessions() string { return a.sessionsIndex("") + "*" }
+
+// sessionsIndex has a document for each session file of an owner, and one for each push.
+func (a *Archive) sessionsIndex(owner string) string {
+	name := fmt.Sprintf("%s-sessions-v%d", a.config.Prefix, version)
+	if owner != "" {
+		name += "-" + owner
+	}
+	return name
 }
+
+// sent names the parts that a push may send and delete: those of its owner.
+func (a *Archive) sent() string {
+	if owner := a.config.Owner; owner != "" {
+		return a.monthly(owner + "-*")
+	}
+	return a.alias()
+}
+
+// An owner, who logs in, has indices of his own, and roles let nobody else write there. The month of a session
+// begins with its owner; one of an archive that everybody shares has none. The owner is a part of the identity of a file, so nobody
+// can take the place of what somebody else has pushed.
+
+func ownerOf(month string) string {
+	owner, _, _ := cutLast(month, "-")
+	return owner
+}
+
+// cutLast cuts a text at the last separator; without one, all is after it.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// ownersHost is the host in the key of a file.
+func ownersHost(owner, host string) string {
+	if owner != "" {
+		return owner + "\x00" + host
+	}
+	return host
+}
+
+func (s *state) key() string { return keyOf(ownersHost(ownerOf(s.Month), s.Host), s.Path) }
 
 // monthly is the index of the parts of a session that began in a month. A session stays there,
 // because the ids of its documents are unique in one index only.
@@ -63,6 +106,9 @@ func (a *Archive) monthly(month string) string {
 func (a *Archive) templates() map[string]string {
 	return map[string]string{a.config.Prefix: partsTemplate, a.config.Prefix + "-sessions": sessionsTemplate}
 }
+
+// OwnerForm is the form of the names of owners.
+var OwnerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,39}$`) })
 
 const monthLayout = "2006.01"
 
@@ -229,8 +275,9 @@ func (s *state) bytes() (n int64) {
 // isSound reports whether a state may be one of this package. Another client can write anything.
 func (s *state) isSound() bool {
 	host, _, ok := remote.Split(remote.Name(s.Host, s.Path))
-	_, err := time.Parse(monthLayout, s.Month)
-	return ok && s.Sort == sortSession && host == s.Host && s.FileKey == keyOf(s.Host, s.Path) && (err == nil || s.Month == undated) &&
+	owner, month, owned := cutLast(s.Month, "-")
+	_, err := time.Parse(monthLayout, month)
+	return ok && s.Sort == sortSession && host == s.Host && s.FileKey == s.key() && (err == nil || month == undated) && (!owned || OwnerForm().MatchString(owner) && s.User == owner) &&
 		s.Gen > 0 && s.Lines >= 0 && s.Offset >= int64(s.Lines)
 }
 

@@ -49,7 +49,7 @@ const mostHeld = 64 << 20
 
 // states is that of the archive.
 func (s *selection) states(ctx context.Context, query object, visit func(*state) error) error {
-	damaged, err := s.archive.states(ctx, query, func(st *state) error {
+	damaged, err := s.archive.states(ctx, s.archive.allSessions(), query, func(st *state) error {
 		if s.held += st.bytes(); s.held > mostHeld {
 			return s.archive.wrap(ctx, fmt.Errorf("%w: the names of the sessions take more than %d MB", remote.ErrTooMuch, mostHeld>>20))
 		}
@@ -70,7 +70,7 @@ func (s *selection) latest(ctx context.Context, query object) error {
 	if errors.Is(err, errFull) {
 		err = nil
 		if s.q.Wanted == 0 {
-			s.found.files, err = s.archive.counted(ctx, s.archive.sessionsIndex(), query)
+			s.found.files, err = s.archive.counted(ctx, s.archive.allSessions(), query)
 			s.found.files -= len(s.list)
 		}
 	}

@@ -48,6 +48,7 @@ type Remote struct {
 	CA              string `json:"ca,omitempty"`
 	InsecureHTTP    bool   `json:"insecureHttp,omitempty"`
 	Prefix          string `json:"prefix,omitempty"`
+	Own             bool   `json:"own,omitempty"`  // its user has indices of his own
 	Host            string `json:"host,omitempty"` // what this machine is called there; "" for its host name
 }
 
@@ -150,12 +151,18 @@ func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
 	if r.Prefix != "" && !nameForm().MatchString(r.Prefix) {
 		return nil, problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
 	}
+	owner := ""
+	if r.Own {
+		if owner = r.User; !opensearch.OwnerForm().MatchString(owner) {
+			return nil, problem.Usagef("name the user with lower-case letters and digits: --user NAME", "%q cannot have indices of its own", r.User)
+		}
+	}
 	if r.Host != "" {
 		if _, err := r.HostName(a, name); err != nil {
 			return nil, err
 		}
 	}
-	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Trust: r.addCommand(name, func(r *Remote) { r.CA = "FILE" })}
+	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Owner: owner, Trust: r.addCommand(name, func(r *Remote) { r.CA = "FILE" })}
 	c.Password = func(ctx context.Context) (string, error) { return r.password(ctx, a) }
 	if r.CA != "" {
 		var err error
@@ -254,6 +261,9 @@ func (r Remote) addCommand(name string, change func(*Remote)) string {
 		if flag[1] != "" {
 			words = append(words, flag[:]...)
 		}
+	}
+	if r.Own {
+		words = append(words, "--own")
 	}
 	if r.InsecureHTTP {
 		words = append(words, "--insecure-http")
