@@ -15,6 +15,7 @@ package opensearch
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,6 +30,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pigrep/internal/jsonsize"
@@ -37,8 +39,8 @@ import (
 
 // Config says where an archive is, and who asks.
 type Config struct {
-	Name         string // of the archive, in messages
-	URL          string
+	Name         string                                // of the archive, in messages
+	URL          string                                // of a node, or of several, separated by commas
 	User         string                                // "" for none
 	Password     func(context.Context) (string, error) // asked once, when it is needed; nil for none
 	CA           []byte                                // certificates in PEM; nil for those of the system
@@ -55,7 +57,8 @@ const DefaultPrefix = "pigrep"
 // An Archive is one team's sessions on OpenSearch.
 type Archive struct {
 	config Config
-	base   *url.URL
+	nodes  []string      // their addresses
+	node   atomic.Uint32 // the one that is asked
 	http   *http.Client
 	pause  time.Duration
 	places int           // mostPlaces
@@ -108,6 +111,7 @@ const (
 	mostAnswer  = 64 << 20 // bytes
 	mostMemory  = 96 << 20 // bytes of memory, once it is decoded, with its text
 	fromLarge   = 2 << 20  // bytes from which on it is large
+	leastPacked = 4 << 10  // bytes from which on a request is compressed
 	mostMessage = 300      // columns of a message in it
 	longestWork = 10 * time.Minute
 	usualTries  = 4
@@ -117,16 +121,13 @@ const (
 
 // Open checks a configuration. It sends nothing.
 func Open(c Config) (*Archive, error) {
-	base, err := url.Parse(c.URL)
-	switch {
-	case strings.Contains(c.URL, "@"): // it is not repeated: it may have a password
-		return nil, fmt.Errorf("%w has a user name or password: give them with --user and --password-command", ErrAddress)
-	case strings.ContainsAny(c.URL, "?#"):
-		return nil, fmt.Errorf("%w has a query or a fragment, which the address of an archive cannot have", ErrAddress)
-	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
-		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
-	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):
-		return nil, fmt.Errorf("%s: %w", c.URL, ErrPlainHTTP)
+	var nodes []string
+	for node := range strings.SplitSeq(c.URL, ",") {
+		node = strings.TrimRight(strings.TrimSpace(node), "/")
+		if err := checkAddress(node, c.InsecureHTTP); err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, node)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = 2 * time.Minute
@@ -138,11 +139,26 @@ func Open(c Config) (*Archive, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	return &Archive{config: c, base: base, pause: firstPause, places: mostPlaces, large: make(chan struct{}, 1), http: &http.Client{
+	return &Archive{config: c, nodes: nodes, pause: firstPause, places: mostPlaces, large: make(chan struct{}, 1), http: &http.Client{
 		Transport: transport,
 		// A redirect would take the password elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+func checkAddress(address string, plain bool) error {
+	base, err := url.Parse(address)
+	switch {
+	case strings.Contains(address, "@"): // it is not repeated: it may have a password
+		return fmt.Errorf("%w has a user name or password: give them with --user and --password-command", ErrAddress)
+	case strings.ContainsAny(address, "?#"):
+		return fmt.Errorf("%w has a query or a fragment, which the address of an archive cannot have", ErrAddress)
+	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
+		return fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", address)
+	case base.Scheme == "http" && !plain && !isLoopback(base.Hostname()):
+		return fmt.Errorf("%s: %w", address, ErrPlainHTTP)
+	}
+	return nil
 }
 
 // Within sets how long each request waits, like Config.Wait.
@@ -226,10 +242,24 @@ func isTransient(err error) bool {
 }
 
 func (a *Archive) once(ctx context.Context, method, path string, data []byte, out any) error {
-	address := strings.TrimRight(a.base.String(), "/") + "/" + path
+	node := a.node.Load()
+	address := a.nodes[int(node)%len(a.nodes)] + "/" + path
+	packed := len(data) >= leastPacked
+	if packed {
+		var body bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&body, gzip.BestSpeed) // the level is one
+		_, err := w.Write(data)
+		if err := cmp.Or(err, w.Close()); err != nil {
+			return err
+		}
+		data = body.Bytes()
+	}
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
 	if err != nil {
 		return err
+	}
+	if packed {
+		req.Header.Set("Content-Encoding", "gzip")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	switch path {
@@ -246,11 +276,14 @@ func (a *Archive) once(ctx context.Context, method, path string, data []byte, ou
 		req.SetBasicAuth(a.config.User, password)
 	}
 	resp, err := a.http.Do(req)
-	if err != nil {
-		return err
+	if err == nil {
+		defer resp.Body.Close()
+		err = a.decode(ctx, resp, out)
 	}
-	defer resp.Body.Close()
-	return a.decode(ctx, resp, out)
+	if status, ok := errors.AsType[*StatusError](err); err != nil && (!ok || status.Status >= 500) {
+		a.node.CompareAndSwap(node, node+1) // the next one may answer
+	}
+	return err
 }
 
 func (a *Archive) password(ctx context.Context) (string, error) {

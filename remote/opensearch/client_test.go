@@ -147,3 +147,38 @@ func TestFailedShards(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// If a node of an archive does not answer, another one does, and is asked from then on.
+func TestSeveralAddresses(t *testing.T) {
+	f := newFake(t)
+	f.archive()
+	away := httptest.NewServer(http.NotFoundHandler())
+	away.Close()
+	a, err := Open(Config{Name: "team", URL: away.URL + ", " + f.URL + "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.pause = 1
+	if report, err := push(t, a, disk{"/s/a.jsonl": header + message(1, "one")}); err != nil || report.Sessions != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if _, err := Open(Config{Name: "team", URL: f.URL + ",http://example.com:9200"}); !errors.Is(err, ErrPlainHTTP) {
+		t.Errorf("each address is checked: %v", err)
+	}
+}
+
+// What a push sends is compressed.
+func TestPushIsCompressed(t *testing.T) {
+	f := newFake(t)
+	a, sent := f.archive(), int64(0)
+	f.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/_bulk" {
+			sent += r.ContentLength
+		}
+		return false
+	}
+	text := strings.Repeat("the same words again ", 5000)
+	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, text)}); err != nil || sent == 0 || sent > int64(len(text))/4 {
+		t.Errorf("%d bytes are sent of %d, %v", sent, len(text), err)
+	}
+}

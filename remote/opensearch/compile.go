@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -179,9 +178,7 @@ func within(field, side string, bound int64) object {
 func named(names []string) object {
 	return eitherOf(names, func(v string) object {
 		if host, p, ok := remote.Split(v); ok {
-			// The keys of owners' files are others: their parts are told apart later.
-			owned := object{"wildcard": object{"_index": fmt.Sprintf("*-v%d-*-????.??", version)}}
-			return either(term("file_key", keyOf(host, p)), all(term("host", host), either(term("path", p), owned)))
+			return term("file_key", keyOf(host, p))
 		}
 		id := literally(strings.TrimSuffix(session.BaseName(v), session.Extension))
 		return either(like("session", id+"*"), like("session", "*"+id), without("session"))

@@ -3,6 +3,7 @@ package opensearch
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,7 +63,13 @@ func (f *fake) archive() *Archive {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	var in io.Reader = r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		if in, _ = gzip.NewReader(r.Body); in == (*gzip.Reader)(nil) {
+			return // the client was killed
+		}
+	}
+	body, err := io.ReadAll(in)
 	if err != nil {
 		return // the client was killed
 	}

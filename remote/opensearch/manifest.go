@@ -239,7 +239,7 @@ func (p *pushing) settleConflicts(ctx context.Context) error {
 			return err
 		}
 		for i := range chosen {
-			key := p.keyOf(p.masked(chosen[i]).Path)
+			key := keyOf(p.Host, p.masked(chosen[i]).Path)
 			version, ok := conflicts[key]
 			switch known := p.known()[key]; {
 			case !ok:
@@ -271,7 +271,7 @@ func (p *pushing) settleConflicts(ctx context.Context) error {
 func (a *Archive) tombstones(ctx context.Context, query object, visit func(*state)) error {
 	body := object{"size": pageSize, "query": all(term("sort", sortDeleted), query), "track_total_hits": false, "sort": []object{by("file_key", "keyword")}}
 	return pages(ctx, a, a.sessionsIndex(a.config.Owner), "", body, func(h *hit[state]) error {
-		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.FileKey == s.key() && s.Gen > 0 {
+		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.FileKey == keyOf(s.Host, s.Path) && s.Gen > 0 {
 			visit(s)
 		}
 		return nil

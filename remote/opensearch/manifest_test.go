@@ -245,3 +245,47 @@ func TestWatchMeetsTombstone(t *testing.T) {
 		t.Errorf("%d documents are left", n)
 	}
 }
+
+// Each owner has indices of his own, and who pushed a session is said by the index: what claims to be another
+// owner's, or in another index, is no session.
+func TestOwners(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one")}
+	shared := f.archive()
+	for _, name := range []string{"ann", "bob", ""} {
+		a, err := Open(Config{Name: "team", URL: f.URL, Owner: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, unchanged := range []int{0, 1} {
+			if report, err := push(t, a, d, func(p *Push) { p.User = "ann" }); err != nil || report.Unchanged != unchanged {
+				t.Fatalf("%s: %+v, %v", name, report, err)
+			}
+		}
+	}
+	hosts := func() (list []string) {
+		if _, err := shared.Sessions(t.Context(), &remote.Question{Text: "one", Wanted: 9, Bytes: 1 << 20}, func(s *remote.Session) error {
+			list = append(list, s.Host)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(list)
+		return list
+	}
+	if got := hosts(); !slices.Equal(got, []string{"ann@laptop", "bob@laptop", "laptop"}) {
+		t.Errorf("got %q", got)
+	}
+	states := f.indices[shared.sessionsIndex("ann")]
+	for key, d := range states {
+		if d.source["sort"] == sortSession {
+			f.indices[shared.sessionsIndex("bob")][key] = d // a forged one
+			delete(states, key)
+		}
+	}
+	if got := hosts(); !slices.Equal(got, []string{"bob@laptop", "laptop"}) {
+		t.Errorf("with a forged one: %q", got)
+	}
+	if f.indices["pigrep-v2-bob-2026.03"] == nil || f.indices["pigrep-sessions-v2-bob"] == nil {
+		t.Error("bob has no indices of his own")
+	}
+}

@@ -140,7 +140,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (report *Report, err error)
 }
 
 func (a *Archive) pushing(in *Push) *pushing {
-	in.User = cmp.Or(a.config.Owner, in.User)
+	in.Host, in.User = hostOf(a.config.Owner, in.Host), cmp.Or(a.config.Owner, in.User)
 	p := &pushing{
 		Push: in, archive: a, chosen: in.Sessions, named: make(map[string]bool), patience: patience, current: &batch{}, renew: make(map[string]int64), sent: make(map[string]int64),
 		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]tally), conflicts: make(map[string]int64),
@@ -185,7 +185,7 @@ func (p *pushing) all(ctx context.Context) error {
 		paths[i] = s.Path
 		*s = p.masked(*s)
 		p.total += s.Size
-		if k := p.known()[p.keyOf(s.Path)]; k != nil && k.Offset <= s.Size {
+		if k := p.known()[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
 			p.total -= k.Offset
 		}
 	}
@@ -247,7 +247,7 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		return fmt.Errorf("%s is not sent: its masked path is the path of another session file", path)
 	}
 	p.named[s.Path] = true
-	st := state{FileKey: p.keyOf(s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: p.month(s.Created()), Gen: 1, Pushed: millis(p.Now())}
+	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: p.month(s.Created()), Gen: 1, Pushed: millis(p.Now())}
 	known, renew := p.known()[st.FileKey], p.renew[st.FileKey]
 	if stone := p.Memory.deleted[st.FileKey]; stone != nil {
 		if !p.Again {
@@ -322,11 +322,6 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 		p.stale = append(p.stale, st)
 	}
 	return nil
-}
-
-// keyOf returns the key of a session file of this machine.
-func (p *pushing) keyOf(path string) string {
-	return keyOf(ownersHost(p.archive.config.Owner, p.Host), path)
 }
 
 // month returns where the parts of a session are that began at a time.

@@ -71,8 +71,8 @@ func (a *Archive) sent() string {
 }
 
 // An owner, who logs in, has indices of his own, and roles let nobody else write there. The month of a session
-// begins with its owner; one of an archive that everybody shares has none. The owner is a part of the identity of a file, so nobody
-// can take the place of what somebody else has pushed.
+// begins with its owner; one of an archive that everybody shares has none. His machines are OWNER@HOST, which is a
+// part of the identity of a file: nobody can take the place of what somebody else has pushed.
 
 func ownerOf(month string) string {
 	owner, _, _ := cutLast(month, "-")
@@ -87,15 +87,13 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// ownersHost is the host in the key of a file.
-func ownersHost(owner, host string) string {
+// hostOf returns what a machine of an owner is called.
+func hostOf(owner, host string) string {
 	if owner != "" {
-		return owner + "\x00" + host
+		return owner + "@" + host
 	}
 	return host
 }
-
-func (s *state) key() string { return keyOf(ownersHost(ownerOf(s.Month), s.Host), s.Path) }
 
 // monthly is the index of the parts of a session that began in a month. A session stays there,
 // because the ids of its documents are unique in one index only.
@@ -277,7 +275,8 @@ func (s *state) isSound() bool {
 	host, _, ok := remote.Split(remote.Name(s.Host, s.Path))
 	owner, month, owned := cutLast(s.Month, "-")
 	_, err := time.Parse(monthLayout, month)
-	return ok && s.Sort == sortSession && host == s.Host && s.FileKey == s.key() && (err == nil || month == undated) && (!owned || OwnerForm().MatchString(owner) && s.User == owner) &&
+	of, _, at := strings.Cut(s.Host, "@")
+	return ok && at == owned && (!owned || of == owner) && s.Sort == sortSession && host == s.Host && s.FileKey == keyOf(s.Host, s.Path) && (err == nil || month == undated) && (!owned || OwnerForm().MatchString(owner) && s.User == owner) &&
 		s.Gen > 0 && s.Lines >= 0 && s.Offset >= int64(s.Lines)
 }
 

@@ -308,15 +308,15 @@ func Problem(err error) error {
 	case status != nil && status.Status == http.StatusUnauthorized:
 		hint = "`pigrep remote list` shows the user and where the password comes from"
 	case status != nil && strings.HasSuffix(status.Type, "block_exception"):
-		hint = "the disk of the engine is full, or who manages it does not let it write"
+		hint = "the disk of the engine is full, or who manages it does not let it write: `pigrep remote status " + name + "`"
 	case status != nil && status.Status == http.StatusForbidden:
 		hint = "the role of this user does not allow it: docs/teams.md lists what roles need"
 	case errors.Is(err, opensearch.ErrAddress):
 		hint = "name the server alone, such as https://search.example.com:9200"
 	case errors.Is(err, opensearch.ErrSilent):
-		hint = "wait longer: --wait 30s"
+		hint = "wait longer: --wait 30s; or see how it is: pigrep remote status " + name
 	case network:
-		hint = "is the server running, and its address right? `pigrep remote list` shows it"
+		hint = "is the server running? `pigrep remote status " + name + "` asks it, and `pigrep remote list` shows its address"
 	}
 	return &problem.Error{Code: problem.CodeIO, Err: err, Hint: hint}
 }
