@@ -378,7 +378,7 @@ func TestBriefHelp(t *testing.T) {
 			t.Errorf("%q lists a shared flag", args)
 		}
 		for line := range strings.Lines(text) {
-			if len([]rune(line)) > 80+1 || regexp.MustCompile(`^ +(-\w, )?--.*(…|  (with|on|for|in|to|as) )`).MatchString(line) {
+			if len([]rune(line)) > 80+1 || strings.HasPrefix(line, strings.Repeat(" ", 20)) || regexp.MustCompile(`^ +(-\w, )?--.*(…|  (with|on|for|in|to|as) )`).MatchString(line) {
 				t.Errorf("%q: %q is no sentence on one line", args, line)
 			}
 		}
