@@ -76,6 +76,21 @@ func ToolKey(name string) string { return strings.ToLower(name) }
 // ToolName returns the one of several names of a tool that lists show, the one in small letters.
 func ToolName(written []string) string { return slices.Max(written) }
 
+// JoinTools adds up what is counted for names of the same tool.
+func JoinTools(counts map[string]int) map[string]int {
+	written := make(map[string][]string)
+	for name := range counts {
+		written[ToolKey(name)] = append(written[ToolKey(name)], name)
+	}
+	joined := make(map[string]int, len(written))
+	for _, names := range written {
+		for _, name := range names {
+			joined[ToolName(names)] += counts[name]
+		}
+	}
+	return joined
+}
+
 // FullModel returns provider/model as far as they are known, "" without a model.
 func FullModel(provider, model string) string {
 	if provider == "" || model == "" {

@@ -346,18 +346,7 @@ func Merge(list []*Response) *Response {
 // newField returns a field. Names of a tool that differ in case only are one value.
 func newField(name string, counts map[string]int) Field {
 	if name == tool {
-		written := make(map[string][]string)
-		for name := range counts {
-			key := session.ToolKey(name)
-			written[key] = append(written[key], name)
-		}
-		joined := make(map[string]int, len(written))
-		for _, names := range written {
-			for _, name := range names {
-				joined[session.ToolName(names)] += counts[name]
-			}
-		}
-		counts = joined
+		counts = session.JoinTools(counts)
 	}
 	return Field{name, sorted(counts)}
 }

@@ -346,17 +346,17 @@ func paragraphs(text []byte) []string {
 func lastParagraph(text []byte) string {
 	list := paragraphs(text)
 	says := func(p string) bool { return len(strings.Fields(p)) >= 4 && !strings.HasSuffix(p, "```") }
+	last := string(text)
 	for i, p := range slices.Backward(list) {
 		p = strings.TrimSpace(p)
-		offered := offer().MatchString(p) || listItem().MatchString(p) && i > 0 && offer().MatchString(strings.TrimSpace(list[i-1]))
-		if says(p) && !offered && !openTitle().MatchString(p[:strings.IndexByte(p+"\n", '\n')]) {
+		title, _, _ := strings.Cut(p, "\n")
+		switch offered := offer().MatchString(p) || listItem().MatchString(p) && i > 0 && offer().MatchString(strings.TrimSpace(list[i-1])); {
+		case !says(p):
+		case !offered && !openTitle().MatchString(title):
 			return clipped(p)
+		case last == string(text):
+			last = p
 		}
 	}
-	for _, p := range slices.Backward(list) {
-		if p = strings.TrimSpace(p); says(p) {
-			return clipped(p)
-		}
-	}
-	return clipped(string(text))
+	return clipped(last)
 }

@@ -423,7 +423,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 			return true
 		})
 	}
-	list = append(list, byCount("tool", "part", tools)...)
+	list = append(list, byCount("tool", "part", session.JoinTools(tools))...)
 	hosts, agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int), make(map[string]int)
 	latest := make(map[string]time.Time) // activity in a project
 	lineage := NewLineage(r)

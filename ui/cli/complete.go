@@ -45,8 +45,10 @@ const (
 )
 
 var completions = map[string]func(r *index.Reader, prefix string) []string{
-	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldRole, prefix) },
-	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldTool, prefix) },
+	"role": func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldRole, prefix) },
+	"tool": func(r *index.Reader, prefix string) []string {
+		return byCount(session.JoinTools(countsOf(r, segment.FieldTool, prefix)))
+	},
 	"model":   modelsOf,
 	"project": projectsOf,
 	"session": sessionsOf,
@@ -152,6 +154,10 @@ func fromIndex(a *app.App, cmd *cobra.Command, prefix string, list func(*index.R
 
 // termsOf lists the values of a field, most frequent first.
 func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
+	return byCount(countsOf(r, f, prefix))
+}
+
+func countsOf(r *index.Reader, f segment.Field, prefix string) map[string]int {
 	counts := make(map[string]int)
 	for _, s := range r.Segments() {
 		s.Terms(f, []byte(prefix), func(term []byte, count int) bool {
@@ -159,7 +165,7 @@ func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
 			return true
 		})
 	}
-	return byCount(counts)
+	return counts
 }
 
 func byCount(counts map[string]int) []string {
