@@ -40,7 +40,7 @@ func TestAuditText(t *testing.T) {
 	if err := New(&b, FormatText, layout).Print(NewToolsAudit(toolTable(), nil, 0, layout)); err != nil {
 		t.Fatal(err)
 	}
-	want := `TOOL          CALLS                    ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
+	want := `TOOL          CALLS                    FAILED  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
 bash          1,200 █████████████▋         60  5.0%         4  90ms  1m01s  2.5 MB  2026-03-01 10:30
 evil name =1    300 ███▍                    0     -         1                  0 B  2026-03-01 10:30
 (none)            0                         0     -         0                  0 B  2026-03-01 10:30

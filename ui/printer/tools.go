@@ -34,7 +34,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	}
 	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
-		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
+		{column{Name: "errors", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, func(r *row) cell {
 			rate := cmp.Or(human.When(r.Errors > 0, fmt.Sprintf("%.1f%%", 100*r.ErrorRate)), "-")
 			return cell{Text: rate, Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
