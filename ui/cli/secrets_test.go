@@ -96,7 +96,7 @@ func TestSecretsSayWhatWasSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		state := must(json.Marshal(map[string]any{"sort": "session", "file_key": key, "host": "laptop", "path": path, "month": "2026.03", "gen": 1, "offset": offset, "lines": 2, "agent": "pi"}))
-		fmt.Fprintf(w, `{"hits":{"hits":[{"_id":%q,"_source":%s}]}}`, key, state)
+		fmt.Fprintf(w, `{"hits":{"hits":[{"_index":%q,"_id":%q,"_source":%s}]}}`, strings.Split(r.URL.Path, "/")[1], key, state)
 	}))
 	t.Cleanup(server.Close)
 	if code := Run(t.Context(), a, []string{"remote", "add", "team", server.URL, "--as", "laptop"}); code != 0 {
