@@ -14,11 +14,19 @@ import (
 	"testing"
 )
 
-// The systemd unit is one: sections, keys and values, and a command that is a
+// Each systemd unit is one: sections, keys and values, and a command that is a
 // command of ours.
 func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "contrib", "systemd", "pigrep-watch.service")
+	for _, command := range services {
+		unitOf(t, filepath.Join("..", "..", "contrib", "systemd", "pigrep-"+strings.Fields(command)[0]+".service"), command)
+	}
+}
+
+// services are the commands of the service files.
+var services = []string{"watch", "push team --watch --quiet"}
+
+func unitOf(t *testing.T, path, command string) {
 	unit := make(map[string][]string)
 	section := ""
 	for s := bufio.NewScanner(bytes.NewReader(read(t, path))); s.Scan(); {
@@ -34,7 +42,7 @@ func TestSystemdUnit(t *testing.T) {
 			t.Errorf("a line that says nothing: %q", line)
 		}
 	}
-	if got := unit["Service.ExecStart"]; len(got) != 1 || !strings.HasSuffix(got[0], "/pigrep watch") {
+	if got := unit["Service.ExecStart"]; len(got) != 1 || !strings.HasSuffix(got[0], "/pigrep "+command) {
 		t.Errorf("ExecStart = %q", got)
 	}
 	for _, key := range []string{"Unit.Description", "Service.Restart", "Install.WantedBy"} {
@@ -44,14 +52,17 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// Where systemd is installed, it accepts the unit.
+// Where systemd is installed, it accepts the units.
 func TestSystemdAcceptsUnit(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("systemd is not installed, as in containers; TestSystemdUnit reads the unit without it")
 	}
-	path := filepath.Join("..", "..", "contrib", "systemd", "pigrep-watch.service")
+	units, err := filepath.Glob(filepath.Join("..", "..", "contrib", "systemd", "*.service"))
+	if err != nil || len(units) != len(services) {
+		t.Fatal(units, err)
+	}
 	home := t.TempDir()
 	bin := filepath.Join(home, ".local", "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -60,17 +71,22 @@ func TestSystemdAcceptsUnit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "pigrep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(analyze, "--user", "verify", path)
+	cmd := exec.Command(analyze, append([]string{"--user", "verify"}, units...)...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_RUNTIME_DIR="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil || len(bytes.TrimSpace(out)) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
 
-// The launchd property list is well-formed, and each key in it has one value.
+// Each launchd property list is well-formed, and each key in it has one value.
 func TestLaunchdPlist(t *testing.T) {
 	t.Parallel()
-	data := read(t, filepath.Join("..", "..", "contrib", "launchd", "pigrep.watch.plist"))
+	for _, command := range services {
+		plistOf(t, read(t, filepath.Join("..", "..", "contrib", "launchd", "pigrep."+strings.Fields(command)[0]+".plist")), command)
+	}
+}
+
+func plistOf(t *testing.T, data []byte, command string) {
 	var dict struct {
 		XMLName xml.Name `xml:"plist"`
 		Version string   `xml:"version,attr"`
@@ -93,7 +109,7 @@ func TestLaunchdPlist(t *testing.T) {
 		}
 	}
 	args := dict.Dict.Array.Strings
-	if dict.Version != "1.0" || len(args) != 2 || filepath.Base(args[0]) != "pigrep" || args[1] != "watch" {
+	if dict.Version != "1.0" || len(args) < 2 || filepath.Base(args[0]) != "pigrep" || strings.Join(args[1:], " ") != command {
 		t.Errorf("version %q, arguments %q", dict.Version, args)
 	}
 	// Of the values, the one array is taken out above.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -64,20 +65,33 @@ type Report struct {
 	TooLong     int       `json:"tooLong"`     // lines that are left out because they are too long
 	Damaged     int       `json:"damaged"`     // states of this machine that no push has written
 	Refused     []Refusal `json:"refused"`
-	Failed      []string  `json:"failed"` // files that cannot be read, and why
+
+	// Of a push that only counts.
+	Projects []Project      `json:"projects,omitempty"` // what would be sent of each, the largest first
+	Masked   map[string]int `json:"masked,omitempty"`   // secrets in it, by kind
+
+	Failed []string `json:"failed"` // files that cannot be read, and why
+}
+
+// A Project is a directory in which sessions were started.
+type Project struct {
+	CWD      string `json:"cwd"`
+	Sessions int    `json:"sessions"`
+	Bytes    int64  `json:"bytes"`
 }
 
 // pushing is a push that runs.
 type pushing struct {
 	*Push
-	archive *Archive
-	chosen  []session.Summary // all session files
-	renew   map[string]int64  // by file key: to be sent whole, at least in this generation
-	sent    map[string]int64  // by file key, in which generation
-	named   map[string]bool   // the paths under which files were sent
-	stale   []state           // files of which earlier generations have to be deleted
-	total   int64
-	done    int64
+	archive  *Archive
+	projects map[string]Project // by directory, of a push that only counts
+	chosen   []session.Summary  // all session files
+	renew    map[string]int64   // by file key: to be sent whole, at least in this generation
+	sent     map[string]int64   // by file key, in which generation
+	named    map[string]bool    // the paths under which files were sent
+	stale    []state            // files of which earlier generations have to be deleted
+	total    int64
+	done     int64
 
 	analyzer analysis.Analyzer
 
@@ -125,6 +139,9 @@ func (a *Archive) Push(ctx context.Context, in Push) (report *Report, err error)
 		return p.report, err
 	}
 	if p.DryRun {
+		p.report.Projects = slices.SortedFunc(maps.Values(p.projects), func(a, b Project) int {
+			return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.CWD, b.CWD))
+		})
 		return p.report, nil
 	}
 	for i := range p.stale {
@@ -142,7 +159,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (report *Report, err error)
 func (a *Archive) pushing(in *Push) *pushing {
 	in.Host, in.User = hostOf(a.config.Owner, in.Host), cmp.Or(a.config.Owner, in.User)
 	p := &pushing{
-		Push: in, archive: a, chosen: in.Sessions, named: make(map[string]bool), patience: patience, current: &batch{}, renew: make(map[string]int64), sent: make(map[string]int64),
+		projects: make(map[string]Project), Push: in, archive: a, chosen: in.Sessions, named: make(map[string]bool), patience: patience, current: &batch{}, renew: make(map[string]int64), sent: make(map[string]int64),
 		report: &Report{Refused: []Refusal{}, Failed: []string{}}, refused: make(map[string]tally), conflicts: make(map[string]int64),
 	}
 	if in.Memory == nil {
@@ -318,6 +335,10 @@ func (p *pushing) session(ctx context.Context, s *session.Summary, path string) 
 	p.mu.Lock()
 	p.report.Sessions++
 	p.mu.Unlock()
+	if p.DryRun {
+		sent := p.projects[s.CWD]
+		p.projects[s.CWD] = Project{s.CWD, sent.Sessions + 1, sent.Bytes + st.Offset - from.offset}
+	}
 	if st.Stale {
 		p.stale = append(p.stale, st)
 	}
@@ -612,10 +633,35 @@ func (o *outgoing) kept(_ context.Context, l *rawLine) ([]byte, error) {
 		return nil, nil
 	}
 	line := withoutData(l.Data)
-	if !o.Reveal {
-		line = redact.JSON(line)
+	if o.Reveal {
+		return line, nil
 	}
-	return line, nil
+	masked := redact.JSON(line)
+	if o.DryRun && !bytes.Equal(masked, line) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.countMasks(masked, 1)
+		o.countMasks(line, -1) // what was masked before
+	}
+	return masked, nil
+}
+
+// countMasks counts what is masked in a line, by kind. The caller holds mu.
+func (p *pushing) countMasks(line []byte, by int) {
+	begin, end, _ := bytes.Cut([]byte(redact.Mask(" ")), []byte(" "))
+	for {
+		_, rest, ok := bytes.Cut(line, begin)
+		kind, _, whole := bytes.Cut(rest[:min(len(rest), 60)], end)
+		if line = rest; !ok {
+			return
+		}
+		if whole {
+			if p.report.Masked == nil {
+				p.report.Masked = make(map[string]int)
+			}
+			p.report.Masked[string(kind)] += by
+		}
+	}
 }
 
 // mostData is the length of the longest run of base64 that is kept.

@@ -463,3 +463,20 @@ func TestPushWithAnotherClock(t *testing.T) {
 		}
 	}
 }
+
+// A push that only counts says what would be sent of which project, and which secrets are masked in it.
+func TestDryRunSaysWhatWouldBeSent(t *testing.T) {
+	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	f, d := newFake(t), disk{
+		"/s/a.jsonl": header + message(1, "use "+secret+" and "+secret[:39]+"6"), "/s/b.jsonl": strings.Replace(header, "s1", "s2", 1) + message(1, "[redacted:github-token]"),
+		"/s/c.jsonl": strings.NewReplacer("s1", "s3", "/home/dev/app", "/home/dev/lib").Replace(header) + message(1, strings.Repeat("long ", 500)),
+	}
+	report, err := push(t, f.archive(), d, func(p *Push) { p.DryRun = true })
+	if err != nil || len(report.Projects) != 2 || report.Projects[0] != (Project{"/home/dev/lib", 1, int64(len(d["/s/c.jsonl"]))}) ||
+		report.Projects[1] != (Project{"/home/dev/app", 2, int64(len(d["/s/a.jsonl"]) + len(d["/s/b.jsonl"]))}) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if !maps.Equal(report.Masked, map[string]int{"github-token": 2}) {
+		t.Errorf("masked are %v", report.Masked)
+	}
+}

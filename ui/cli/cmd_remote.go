@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -515,7 +516,15 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 		DryRun  bool   `json:"dryRun"`
 		*opensearch.Report
 	}{o.name, o.DryRun, r}
-	if err := q.Out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
+	lines := []string{o.line(r)}
+	for _, p := range r.Projects {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", cmp.Or(terminal.Clean(p.CWD), "without a directory"), human.Plural(p.Sessions, "session file", "session files"), human.Bytes(p.Bytes)))
+	}
+	masked := lists.Map(slices.Sorted(maps.Keys(r.Masked)), func(kind string) string { return terminal.Clean(kind) + " " + human.Number(r.Masked[kind]) })
+	if len(masked) > 0 {
+		lines = append(lines, "secrets that would be masked: "+strings.Join(masked, ", "))
+	}
+	if err := q.Out.Print(&printer.Told{Command: "push", Lines: lines, Facts: facts}); err != nil {
 		return err
 	}
 	if o.Watch {
