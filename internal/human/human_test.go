@@ -1,4 +1,4 @@
-package human
+package human_test
 
 import (
 	"path/filepath"
@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pigrep/internal/human"
 	"pigrep/internal/timespec"
 	"pigrep/lab/testkit"
 )
@@ -24,10 +25,10 @@ func TestAge(t *testing.T) {
 		{364 * day, "11mo", "11mo ago"}, {800 * day, "2y", "2y ago"},
 	}
 	for _, test := range tests {
-		if got := Age(now, now.Add(-test.ago)); got != test.age || len(got) > AgeWidth {
+		if got := human.Age(now, now.Add(-test.ago)); got != test.age || len(got) > human.AgeWidth {
 			t.Errorf("age of %v = %q, want %q", test.ago, got, test.age)
 		}
-		if got := Ago(now, now.Add(-test.ago)); got != test.run {
+		if got := human.Ago(now, now.Add(-test.ago)); got != test.run {
 			t.Errorf("%v ago is %q, want %q", test.ago, got, test.run)
 		}
 		for _, text := range []string{test.age, test.run} {
@@ -36,7 +37,7 @@ func TestAge(t *testing.T) {
 			}
 		}
 	}
-	if got := Age(now, time.Time{}) + Ago(now, time.Time{}); got != "" {
+	if got := human.Age(now, time.Time{}) + human.Ago(now, time.Time{}); got != "" {
 		t.Errorf("the age of an unknown time is %q, want none", got)
 	}
 }
@@ -53,7 +54,7 @@ func TestAgesCanBeTyped(t *testing.T) {
 			now := time.Unix(rapid.Int64Range(1_500_000_000, 2_000_000_000).Draw(t, "now"), 0).In(zone)
 			longest := rapid.SampledFrom([]time.Duration{time.Hour, 48 * time.Hour, 2000 * time.Hour, 24 * 365 * 20 * time.Hour}).Draw(t, "longest")
 			then := now.Add(-time.Duration(rapid.Int64Range(0, int64(longest)).Draw(t, "ago")))
-			for _, printed := range []string{Age(now, then), Ago(now, then)} {
+			for _, printed := range []string{human.Age(now, then), human.Ago(now, then)} {
 				span, err := timespec.Parse(printed, now)
 				if err != nil {
 					t.Fatalf("%s is printed and cannot be typed: %v", printed, err)
@@ -61,7 +62,7 @@ func TestAgesCanBeTyped(t *testing.T) {
 				if span.Start != span.End || span.Start.Before(then) {
 					t.Fatalf("%s means %v, after which %v is", printed, span, then)
 				}
-				if got := Age(now, span.Start); got != Age(now, then) {
+				if got := human.Age(now, span.Start); got != human.Age(now, then) {
 					t.Fatalf("%s means %v, which is %s old", printed, span.Start, got)
 				}
 			}
@@ -74,20 +75,20 @@ func TestPath(t *testing.T) {
 		"/home/u": "~", "/home/u/a": "~/a", "/home/user/a": "/home/user/a", "/a": "/a", "": "",
 	} {
 		path, want, home := filepath.FromSlash(path), filepath.FromSlash(want), filepath.FromSlash("/home/u")
-		if got := Path(path, home); got != want {
+		if got := human.Path(path, home); got != want {
 			t.Errorf("Path(%q) = %q, want %q", path, got, want)
 		}
 	}
-	if got := Path("/home/u", ""); got != "/home/u" {
+	if got := human.Path("/home/u", ""); got != "/home/u" {
 		t.Errorf("without a home it is %q", got)
 	}
 }
 
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{Number(1234567), "1,234,567"}, {Number(int64(-5)), "-5"}, {Plural(1, "file", "files"), "1 file"}, {Plural(0, "file", "files"), "0 files"},
-		{Plural(1234, "file", "files"), "1,234 files"}, {Short(9999), "9,999"}, {Short(56_789), "57k"}, {Short(999_499), "999k"}, {Short(999_500), "1.0M"}, {Short(7_850_001), "7.9M"}, {Short(999_949_999), "999.9M"}, {Short(1_206_100_000), "1.2B"},
-		{Bytes(1500), "1.5 kB"}, {Bytes(-1), "0 B"},
+		{human.Number(1234567), "1,234,567"}, {human.Number(int64(-5)), "-5"}, {human.Plural(1, "file", "files"), "1 file"}, {human.Plural(0, "file", "files"), "0 files"},
+		{human.Plural(1234, "file", "files"), "1,234 files"}, {human.Short(9999), "9,999"}, {human.Short(56_789), "57k"}, {human.Short(999_499), "999k"}, {human.Short(999_500), "1.0M"}, {human.Short(7_850_001), "7.9M"}, {human.Short(999_949_999), "999.9M"}, {human.Short(1_206_100_000), "1.2B"},
+		{human.Bytes(1500), "1.5 kB"}, {human.Bytes(-1), "0 B"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)
@@ -99,7 +100,7 @@ func TestTitle(t *testing.T) {
 	for _, test := range []struct{ title, want string }{
 		{"Fix\x1b[31m\n it", "Fix it"}, {"# 1", "# 1"}, {"\x1b[2J", "(no prompt)"},
 	} {
-		if got := Title(test.title); got != test.want {
+		if got := human.Title(test.title); got != test.want {
 			t.Errorf("Title(%q) = %q, want %q", test.title, got, test.want)
 		}
 	}
@@ -111,7 +112,7 @@ func TestDollars(t *testing.T) {
 		most float64
 		want string
 	}{{92.3, "$0.00 <$0.01 $0.06 $92.30"}, {0.0647, "$0.0000 $0.0020 $0.0647 $92.3000"}} {
-		d := DollarsUpTo(test.most)
+		d := human.DollarsUpTo(test.most)
 		var got []string
 		for _, cost := range []float64{0, 0.002, 0.0647, 92.3} {
 			got = append(got, d.Text(cost))

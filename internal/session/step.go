@@ -1,8 +1,9 @@
 package session
 
 import (
-	"strconv"
 	"strings"
+
+	"pigrep/internal/human"
 )
 
 // Step is the kind of an entry that is not part of the conversation: a step of the machine, which search
@@ -49,12 +50,8 @@ func (s *Steps) Add(step Step) { s[min(step, lastStep-1)]++ }
 func (s *Steps) String() string {
 	var list []string
 	for step, n := range s {
-		switch names := stepNames[step]; {
-		case n == 0 || names[0] == "":
-		case n == 1:
-			list = append(list, "1 "+names[0])
-		default:
-			list = append(list, strconv.Itoa(n)+" "+names[1])
+		if names := stepNames[step]; n > 0 && names[0] != "" {
+			list = append(list, human.Plural(n, names[0], names[1]))
 		}
 	}
 	return strings.Join(list, " · ")
