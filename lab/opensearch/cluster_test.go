@@ -82,6 +82,7 @@ func start(t *testing.T, home, dir, yml, url string) *Node {
 network.host: 127.0.0.1
 path.data: %s/data
 path.logs: %[1]s/logs
+path.repo: ["%[1]s/backup"]
 action.auto_create_index: ".opendistro_security"
 cluster.routing.allocation.disk.threshold_enabled: false
 `, dir)

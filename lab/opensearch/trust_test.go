@@ -61,4 +61,19 @@ func TestTrust(t *testing.T) {
 		sound()
 		m.must("show", "0195562e", "--from", "team")
 	}
+	// The commands of docs/teams.md: a backup, the loss of everything, and what was there again.
+	put(t, url+"/_snapshot/backup", `{"type":"fs","settings":{"location":"pigrep"}}`)
+	put(t, url+"/_snapshot/backup/first?wait_for_completion=true", `{"indices":"pigrep-*","include_global_state":false}`)
+	for _, index := range []string{"pigrep-v2-*", "pigrep-sessions-v2*"} {
+		request(t, http.MethodDelete, url+"/"+index, "")
+	}
+	post(t, url+"/_snapshot/backup/first/_restore?wait_for_completion=true", `{"indices":"pigrep-*","include_global_state":false}`)
+	sound()
+	m.must("show", "0195562e", "--from", "team")
+	if out := m.must(push...); !strings.HasPrefix(out, "nothing new for team; ") {
+		t.Error(out)
+	}
+	for _, path := range []string{"/_cluster/health?pretty", "/_cat/indices/pigrep-*?v&s=index", "/_cat/allocation?v", "/_nodes/stats/jvm,thread_pool?filter_path=**.heap_used_percent,**.write.rejected", "/_cat/snapshots/backup?v"} {
+		t.Log(path, get(t, url+path))
+	}
 }
