@@ -280,13 +280,16 @@ func (s *state) isSound() bool {
 		s.Gen > 0 && s.Lines >= 0 && s.Offset >= int64(s.Lines)
 }
 
+// mostCost is the largest cost of a session that is believed, so that sums are numbers.
+const mostCost = 1e9
+
 // summary undoes describe.
 func (s *state) summary() session.Summary {
 	f := &s.Facts
 	sum := session.Summary{
 		Path: remote.Name(s.Host, s.Path), Name: f.Name, NameRank: f.NameRank, FirstPrompt: f.FirstPrompt, Subject: f.Subject, LastMessage: f.LastMessage,
 		Oldest: timeOf(s.Oldest), Newest: timeOf(s.Newest), Messages: f.Messages, Entries: f.Entries, Models: f.Models,
-		UsedTokens: f.Tokens, UsedCost: f.Cost, Unpriced: f.Unpriced, LabelNames: f.Labels,
+		UsedTokens: f.Tokens, UsedCost: min(max(f.Cost, 0), mostCost), Unpriced: f.Unpriced, LabelNames: f.Labels,
 	}
 	sum.Header = session.Header{
 		ID: s.Session, CWD: s.CWD, ParentSession: f.Parent, Version: f.Version, Timestamp: timeOf(s.Begun), Agent: f.Agent, Notes: f.Notes, Relation: f.Relation,
