@@ -236,9 +236,9 @@ func examples(t *testing.T) []example {
 	return list
 }
 
-// elsewhere says which examples cannot run here: they need what a test has not,
+// elsewhere says which examples cannot run here: they need what a test has not, such as an engine,
 // or do not end by themselves.
-var elsewhere = regexp.MustCompile(`^pigrep (watch|tui|web|push|remote|hosts|keep|commit|log)\b|--watch\b|--lessons\b|--from team|--on |^pigrep resume$|^pigrep (export|report) .*--open|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff|ssh|vim) |\| *vim\b|\bvim -q |^fzf\b|\| *fzf\b`)
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui|web|push|remote|hosts|keep|commit|log)\b|--watch\b|--lessons\b|--from team|--on |^pigrep resume$|^pigrep (export|report) .*--open|tui --print|init (zsh|fish|powershell)|fpath|\$URL|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff|ssh|vim) |\| *vim\b|\bvim -q |^fzf\b|\| *fzf\b`)
 
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.
