@@ -94,8 +94,12 @@ func Namesakes(r *index.Reader, s *session.Summary, name string) []string {
 	if s.ID == "" || !near.IsID(s.ID, strings.TrimSpace(name)) {
 		return nil
 	}
+	others := r.Chains().Namesakes(s.Path)
+	if len(others) == 0 {
+		return nil
+	}
 	names := NamesOf(r)
-	return lists.Map(r.Chains().Namesakes(s.Path), func(path string) string { return names.Name(s.ID, path) })
+	return lists.Map(others, func(path string) string { return names.Name(s.ID, path) })
 }
 
 // findSession returns the session with this id or file name, or the only one whose id begins with
@@ -432,8 +436,16 @@ func (n *Naming) Name(id, path string) string {
 	return handle // the short id is the whole name of another
 }
 
+// Short is Name, but the short id where the name would be a path.
+func (n *Naming) Short(id, path string) string {
+	if name := n.Name(id, path); !session.IsPath(name) {
+		return name
+	}
+	return n.ShortID(session.Handle(id, path))
+}
+
 // NamesOf returns the names of the sessions of an index.
-func NamesOf(r *index.Reader) *Naming { return NewNaming(eachSession(r.Summaries()), r.Chains()) }
+func NamesOf(r *index.Reader) *Naming { return NewNaming(r.Beginnings(), r.Chains()) }
 
 func eachSession(list []session.Summary) iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {

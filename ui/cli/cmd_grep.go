@@ -213,9 +213,9 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		out.Scope = string(scopeOf(req.Spec))
 	}
 	if x.Reader != nil {
-		title, short := snapshot.Titles(x.Reader, o.Redact), sessions.NewNaming(x.Reader.Beginnings(), x.Reader.Chains()).ShortID
+		title, names := snapshot.Titles(x.Reader, o.Redact), sessions.NamesOf(x.Reader)
 		out.Session = func(m *grep.Match) (string, string) {
-			return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, short(session.Handle(m.SessionID, m.SessionPath)))
+			return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, names.Short(m.SessionID, m.SessionPath))
 		}
 		x.Know(&p.Layout)
 	}

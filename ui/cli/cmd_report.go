@@ -309,7 +309,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 	if o.Redact {
 		title = "" // names of files are not masked
 	}
-	stem := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	stem := exportName(title, t.Names.Short(t.Record.ID, t.Record.Path))
 	name := stem + ".html"
 	for n := 2; used[name]; n++ {
 		name = fmt.Sprintf("%s-%d.html", stem, n)

@@ -387,7 +387,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 	}
 	defer done()
 	title := search.Describe(&t.Record.Summary, nil).Title
-	name := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	name := exportName(title, t.Names.Short(t.Record.ID, t.Record.Path))
 	path, err := newFile(b.App.WorkDir, name, "."+format)
 	if err != nil {
 		return "", &problem.Error{Code: problem.CodeIO, Message: "cannot write the export", Err: err, Hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}

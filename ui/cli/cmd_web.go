@@ -337,7 +337,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	if masked {
 		title = t.Record.ID
 	}
-	file = exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	file = exportName(title, t.Names.Short(t.Record.ID, t.Record.Path))
 	return file, func(w io.Writer) error {
 		defer done()
 		out := bufio.NewWriter(w)

@@ -100,6 +100,8 @@ type conversation struct {
 	file  entry.File
 	about readSession
 	entry int // the entry that was named; -1 for none
+
+	warnings []string
 }
 
 func (c *conversation) close() {
@@ -110,6 +112,7 @@ func (c *conversation) close() {
 // openSession opens a session by name. It must be indexed: agents must not make the
 // server open other files.
 func (s *server) openSession(x *Index, name, entryID string) (*conversation, error) {
+	typed, _ := sessions.SplitTarget(name)
 	sum, entryID, err := findSession(x, name, entryID)
 	if err != nil {
 		return nil, nameError(x, err)
@@ -125,7 +128,10 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
+	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1, warnings: x.warnings()}
+	if others := sessions.Namesakes(x.Reader, sum, typed); len(others) > 0 {
+		c.warnings = append(c.warnings, beginning(fmt.Sprintf("other sessions have the id %s too: %s; this is the latest one", typed, strings.Join(others, ", ")), longestWarning))
+	}
 	files, missing, err := sessions.History(x.Reader, x.Source, rec)
 	if err != nil {
 		file.Close()
@@ -240,7 +246,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if first < len(branch) {
 		list = path[slices.Index(path, branch[first]):]
 	}
-	answer := readAnswer{Session: c.about, Before: first, about: about{Warnings: x.warnings(), Complete: x.State.Complete}}
+	answer := readAnswer{Session: c.about, Before: first, about: about{Warnings: c.warnings, Complete: x.State.Complete}}
 	w := &entryWriter{c: c, all: in.All, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
 	if paging.Cursor == "" && c.entry >= 0 {
 		list, err = w.choose(ctx, path, c.Reading(path, c.entry, around), w.room(&answer))

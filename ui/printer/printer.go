@@ -102,7 +102,7 @@ func (l Layout) sessionID(id, path string) string {
 // agents if they are of several.
 func (l *Layout) Know(r *index.Reader) {
 	l.Several = len(r.Table().Agents()) > 1
-	names := sessions.NewNaming(r.Beginnings(), r.Chains())
+	names := sessions.NamesOf(r)
 	l.ShortID, l.Name = names.ShortID, names.Name
 }
 

@@ -67,8 +67,7 @@ type Target struct {
 	Agents  *adapter.Registry
 	Lineage *sessions.Lineage // of the indexed sessions
 	Index   int               // of the session in the lineage, -1 if it is not indexed
-	ShortID func(id string) string
-	names   *sessions.Naming
+	Names   *sessions.Naming
 	Entry   int // named with the session, -1 for none
 	File    entry.File
 	Missing string // the session that its history begins in, if that is missing; "" for none
@@ -171,8 +170,7 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 // Open opens a session file with its session record, from the index or, if the
 // file is not indexed, read from the file.
 func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
-	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, names: sessions.NamesOf(x.Reader)}
-	t.ShortID = t.names.ShortID
+	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, Names: sessions.NamesOf(x.Reader)}
 	file, err := x.Source().Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.Lineage.IndexOf(path) >= 0 {
@@ -220,7 +218,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (_ *Target, err error) {
 	}
 	if t.Index >= 0 {
 		t.Short = entry.NewNaming(x.Reader).Of(t.Record.Path)
-		t.Started(t.Lineage.Started(t.Index), sessions.NamesOf(x.Reader).Name)
+		t.Started(t.Lineage.Started(t.Index), t.Names.Name)
 	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
@@ -397,7 +395,7 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.Sessio
 		f.Spent = costs[whole.Path]
 	}
 	f.Missing, f.Label = t.Missing, x.Agents.Agent(rec.Agent).Label()
-	f.ShortID = sessions.NamesOf(x.Reader).Name(rec.ID, rec.Path)
+	f.ShortID = t.Names.Name(rec.ID, rec.Path)
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
 	}
@@ -453,14 +451,14 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *show.Sess
 	}
 	f.Twins = r.Chains().SameID(own.Path)
 	f.Files = r.Chains().Twins(own.Path)
-	f.Namesakes = lists.Map(r.Chains().Namesakes(own.Path), func(path string) string { return t.names.Name(own.ID, path) })
+	f.Namesakes = lists.Map(r.Chains().Namesakes(own.Path), func(path string) string { return t.Names.Name(own.ID, path) })
 	return nil
 }
 
 func (t *Target) relative(s *session.Summary) show.Relative {
 	s = t.Lineage.Whole(t.Lineage.IndexOf(s.Path))
 	r := show.Relative{
-		SessionPath: s.Path, SessionID: s.ID, ShortID: t.ShortID(session.Handle(s.ID, s.Path)),
+		SessionPath: s.Path, SessionID: s.ID, ShortID: t.Names.Short(s.ID, s.Path),
 		Title: s.Title(), Created: session.Time{Time: s.Created()},
 	}
 	if t.Redact {
@@ -508,7 +506,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	}
 	file, here := t.File.(*content.File)
 	if host, path, _ := remote.Split(rec.Path); !here {
-		return nil, &problem.Error{Code: codeCannotResume, Message: path + " is on " + host, Hint: "there: pigrep resume " + shellcmd.Quote(cmp.Or(human.When(session.IsTypable(rec.ID), t.ShortID(rec.ID)), path))}
+		return nil, &problem.Error{Code: codeCannotResume, Message: path + " is on " + host, Hint: "there: pigrep resume " + shellcmd.Quote(cmp.Or(human.When(session.IsTypable(rec.ID), t.Names.ShortID(rec.ID)), path))}
 	}
 	r.Fork = o.Fork || o.In != ""
 	ask := func(fork bool, dir string) (*adapter.Resumption, error) {
@@ -602,7 +600,7 @@ func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.R
 func (t *Target) typed() string {
 	name := t.Record.Path
 	if t.Index >= 0 {
-		name = t.names.Name(t.Record.ID, name)
+		name = t.Names.Name(t.Record.ID, name)
 	}
 	return shellcmd.Here.Quote(name)
 }

@@ -130,7 +130,7 @@ func complete(answer any, x *Snapshot) {
 
 // naming returns how commands call sessions; it takes a look at all of them if that is asked.
 func naming(x *Snapshot) func() *sessions.Naming {
-	return sync.OnceValue(func() *sessions.Naming { return sessions.NewNaming(x.Reader.Beginnings(), x.Reader.Chains()) })
+	return sync.OnceValue(func() *sessions.Naming { return sessions.NamesOf(x.Reader) })
 }
 
 // name says in an answer how commands call its sessions, and remembers it.
