@@ -166,10 +166,24 @@ type EntryLocation struct {
 	EntryID string
 }
 
-// FindPlace finds a session by its name, and an entry of it if entryID is not empty. Otherwise, the name
-// may also be the name of an entry that only one session has.
+// FindPlace finds a session by its name, and an entry of it if entryID is not empty: of several sessions with
+// one id, the one that has the entry. Otherwise, the name may also be the name of an entry that only one
+// session has.
 func FindPlace(r *index.Reader, name, entryID string) (*session.Summary, string, error) {
 	sum, err := FindSession(r, name)
+	if err == nil && entryID != "" && len(Namesakes(r, sum, name)) > 0 {
+		places, err := FindEntries(r, entryID)
+		has := sum
+		for _, p := range places {
+			if p.Session.Path == sum.Path {
+				return sum, entryID, err
+			}
+			if p.Session.ID == sum.ID {
+				has = p.Session
+			}
+		}
+		return has, entryID, err
+	}
 	if _, unknown := errors.AsType[*NotFoundError](err); !unknown || entryID != "" {
 		return sum, entryID, err
 	}
