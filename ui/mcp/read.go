@@ -148,7 +148,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 			return nil, nameError(x, err)
 		}
 	}
-	hit := search.Describe(sum, nil)
+	hit := search.Describe(lineage.Whole(lineage.IndexOf(sum.Path)), nil)
 	if c.Redact {
 		hit.Redact()
 	}
