@@ -128,10 +128,9 @@ var behaviours = map[string]func(in *bufio.Reader){
 		greet(Protocol, 7)
 		_, _ = io.Copy(io.Discard, in)
 	},
-	"deaf": func(*bufio.Reader) { // never reads; with select{} alone Go would call it a deadlock
-		for greet(Protocol, 7); ; {
-			time.Sleep(time.Hour)
-		}
+	"deaf": func(*bufio.Reader) { // never reads, and ends by itself: nobody kills it once the tests have ended
+		greet(Protocol, 7)
+		time.Sleep(long)
 	},
 	"refusing": func(in *bufio.Reader) {
 		greet(Protocol, 7)
