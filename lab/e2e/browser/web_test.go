@@ -253,6 +253,19 @@ func TestWebInABrowser(t *testing.T) {
 	b.Run(chromedp.NavigateBack())
 	b.Until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
 
+	// The keys from hit to hit in a conversation leave one entry in the history.
+	w.Show(w.host+"/?q=the", wide, "#keys")
+	b.Run(chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	b.Until("a conversation with a next hit", arrived+`!!document.querySelector("article.hit:target") && !!document.querySelector("[data-key=j]")`)
+	before, first := browser.Value[int](b, `history.length`), address()
+	b.Run(chromedp.KeyEvent("j"))
+	b.Until("the next hit", arrived+`!!document.querySelector("article.hit:target, .call.hit:target, :target") && location.href != "`+w.host+first+`"`)
+	if after := browser.Value[int](b, `history.length`); after != before {
+		t.Errorf("j made %d entries of the history %d", before, after)
+	}
+	b.Run(chromedp.NavigateBack())
+	b.Until("back to the list of hits", arrived+`location.search == "?q=the"`)
+
 	// A bar of the histogram adds a filter; the link in its caption removes it.
 	w.Show(w.host+"/?q=file", wide, "#keys")
 	all := text(".count")

@@ -103,7 +103,8 @@ addEventListener("keydown", (e) => {
 		return;
 	}
 	const link = document.querySelector(`[data-key="${CSS.escape(e.key)}"]`);
-	const does = link ? () => link.click() : { "/": () => { if (input) { input.focus(); input.select(); } else location.href = "/"; }, j: () => go(1), k: () => go(-1), "?": () => keys.showModal() }[e.key];
+	// The keys from hit to hit leave one entry in the history: back leads to the list.
+	const does = link ? () => { if (e.key === "j" || e.key === "k") location.replace(link.href); else link.click(); } : { "/": () => { if (input) { input.focus(); input.select(); } else location.href = "/"; }, j: () => go(1), k: () => go(-1), "?": () => keys.showModal() }[e.key];
 	if (does) {
 		e.preventDefault();
 		does();
