@@ -279,10 +279,12 @@ func (c *Chains) Apart(path string) string {
 
 func apart(begins uint64) string { return fmt.Sprintf("%05x", begins&0xfffff) }
 
-// CutApart splits what Apart returns from a name.
+// CutApart splits what Apart returns from a name, which may be in capitals.
 func CutApart(name string) (id, apart string) {
-	if at := len(name) - len(".00000"); at > 0 && name[at] == '.' && strings.Trim(name[at+1:], "0123456789abcdef") == "" {
-		return name[:at], name[at+1:]
+	if at := len(name) - len(".00000"); at > 0 && name[at] == '.' {
+		if apart = strings.ToLower(name[at+1:]); strings.Trim(apart, "0123456789abcdef") == "" {
+			return name[:at], apart
+		}
 	}
 	return name, ""
 }

@@ -151,3 +151,15 @@ func checkJoined(t *testing.T, seed uint64, files []*Record) {
 	}
 	tree.Roots()
 }
+
+// A name that tells sessions of one id apart may be typed in capitals; other names are whole ids.
+func TestCutApart(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"aaaaaaaa.069f0": {"aaaaaaaa", "069f0"}, "AAAAAAAA.069F0": {"AAAAAAAA", "069f0"}, "a.b.069f0": {"a.b", "069f0"},
+		"aaaaaaaa.069fz": {"aaaaaaaa.069fz", ""}, ".069f0": {".069f0", ""}, "aaaaaaaa.69f0": {"aaaaaaaa.69f0", ""}, "": {"", ""},
+	} {
+		if id, apart := CutApart(name); id != want[0] || apart != want[1] {
+			t.Errorf("%q is %q and %q, want %q", name, id, apart, want)
+		}
+	}
+}

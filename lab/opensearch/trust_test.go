@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An archive knows what it has lost, and the machines that have it send it again. What was deleted stays so, and
-// what is sent again on purpose is there at once.
+// An archive knows which documents it has lost, and the machines that still have them send them again. A deleted
+// session stays deleted. A session that is pushed again on purpose is found at once.
 func TestTrust(t *testing.T) {
 	url := Start(t, 1).Nodes[0].URL
 	m := newMachine(t, testSessions(t))

@@ -114,7 +114,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"count":%d}`, len(f.find(name, body)))
 	case verb == "_delete_by_query":
 		for _, id := range f.find(name, body) {
-			for index, documents := range f.of(name) {
+			for index, documents := range f.indicesOf(name) {
 				if d, ok := documents[id]; ok { // whose version is remembered for a minute
 					f.dead[index+"/"+id] = d.version + 1
 				}
@@ -236,8 +236,8 @@ func (f *fake) bulk(w http.ResponseWriter, body []byte) {
 	fmt.Fprintf(w, `{"errors":true,"items":[%s]}`, strings.Join(items, ","))
 }
 
-// of returns the indices of a name or alias.
-func (f *fake) of(name string) map[string]map[string]fakeDocument {
+// indicesOf returns the indices of a name or alias.
+func (f *fake) indicesOf(name string) map[string]map[string]fakeDocument {
 	of := make(map[string]map[string]fakeDocument)
 	for index, documents := range f.indices {
 		for name := range strings.SplitSeq(name, ",") {
@@ -254,7 +254,7 @@ func (f *fake) find(name string, body []byte) (ids []string) {
 	if err := json.Unmarshal(body, &q); err != nil {
 		f.t.Errorf("query %s: %v", body, err)
 	}
-	for _, documents := range f.of(name) {
+	for _, documents := range f.indicesOf(name) {
 		for id, d := range documents {
 			if passes(id, d.source, q.Query) {
 				ids = append(ids, id)
@@ -334,7 +334,7 @@ func listOf(v any) (list []map[string]any) {
 func (f *fake) tallies(name string, body []byte) []any {
 	type tallied struct{ n, offset, part float64 }
 	sums := make(map[[2]any]tallied)
-	for _, documents := range f.of(name) {
+	for _, documents := range f.indicesOf(name) {
 		for _, id := range f.find(name, body) {
 			if d, ok := documents[id]; ok {
 				key := [2]any{d.source["file_key"], d.source["gen"]}
@@ -371,7 +371,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	var hits []hit
 	keys := make(map[string]bool)
 	for _, id := range f.find(name, body) {
-		for index, documents := range f.of(name) {
+		for index, documents := range f.indicesOf(name) {
 			d, ok := documents[id]
 			if !ok {
 				continue
@@ -406,7 +406,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	case strings.Contains(string(body), `"months"`):
 		counts := make(map[string]int)
 		for _, id := range f.find(name, body) {
-			for _, documents := range f.of(name) {
+			for _, documents := range f.indicesOf(name) {
 				if d, ok := documents[id]; ok {
 					counts[d.source["month"].(string)]++
 				}

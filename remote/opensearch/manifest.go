@@ -190,10 +190,10 @@ func (p *pushing) recall(ctx context.Context) error {
 }
 
 // The version of a document is the generation of its file. The engine raises it with each deletion, and
-// remembers the version of what it has deleted for a minute: a document that is sent again meanwhile is a
-// conflict, and later it is not. So a tombstone has the next generation, from which on a session that is sent
-// again starts, and a conflict is never taken for a document that is there: the state is read again, and unless
-// it is of a newer generation, the file is sent whole in one that is above the version in the engine's answer.
+// remembers the version of a deleted document for a minute: until then, sending the document again is a conflict;
+// after that, it is not. So a tombstone takes the next generation, and a session that is sent again begins above
+// it. A conflict never counts as a document that is there: the push reads the state again, and unless the state
+// has a newer generation, it sends the whole file in a generation above the version in the engine's answer.
 // A tombstone is a state with a version above all others of its generation: a push that does not know of the
 // tombstone yet meets a conflict when it claims its documents, and deletes them.
 

@@ -46,7 +46,7 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 }
 
-// A document that is lost, whichever it is, is named by a check and sent again by the next push.
+// A check names any lost document, and the next push sends it again.
 func TestLostDocumentsAreSentAgain(t *testing.T) {
 	f := newFake(t)
 	a := f.archive()

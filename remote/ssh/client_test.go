@@ -124,13 +124,13 @@ var behaviours = map[string]func(in *bufio.Reader){
 		}
 	},
 	"late": func(in *bufio.Reader) { // greets when nobody waits any more
-		time.Sleep(short)
+		time.Sleep(short) // what the client waits for
 		greet(Protocol, 7)
 		_, _ = io.Copy(io.Discard, in)
 	},
 	"deaf": func(*bufio.Reader) { // never reads, and ends by itself: nobody kills it once the tests have ended
 		greet(Protocol, 7)
-		time.Sleep(long)
+		time.Sleep(long) // it is to be silent; the client kills it after a second
 	},
 	"refusing": func(in *bufio.Reader) {
 		greet(Protocol, 7)

@@ -41,8 +41,8 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	return b
 }
 
-// open returns the newest generation. If others are asked, it returns these, whose answers say which of them
-// are missing, or an index of the named sessions, which they send. The caller closes it.
+// open returns the newest generation of the index. If other machines or archives are asked, it returns the
+// way to ask them, or an index of the named sessions, made from what they send. The caller closes the result.
 func (b *backend) open(ctx context.Context, named []string) (*snapshot.Snapshot, error) {
 	switch {
 	case b.Hosts == nil:

@@ -166,7 +166,7 @@ func (p *Page) isFolded(i int) bool {
 	return !p.AllSteps && p.Conversation.IsStep(i) && rec.Labels[rec.Nodes[i].ID] == "" && (p.Site == nil || !p.Site.Hits[i])
 }
 
-// Parts returns the first step of each part of a page, if a part has so many entries of conversation.
+// Parts cuts a page into parts of length entries of conversation, and returns the first step of each part.
 func (p *Page) Parts(length int) (starts []int) {
 	talk := 0
 	for k, s := range p.Steps {

@@ -187,8 +187,8 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 }
 
 // chosen returns the hits of the first sessions, or with flat the first hits; the number of looser hits
-// that are only counted; and whether there are more of the others. After the first hit with every word,
-// hits in sessions that lack the weightiest word are only counted.
+// that are only counted; and whether there are more of the others. After the first hit with every word, it
+// only counts hits of sessions without the weightiest word.
 func (in *SearchInput) chosen(res *search.Response, owner func(*search.Hit) *search.SessionHit, window int) (hits []search.Hit, folded int, more bool) {
 	var last *search.SessionHit
 	whole, taken, ofLast := false, 0, 0

@@ -107,7 +107,7 @@ func (n *network) end(socket string) error {
 		if _, err := os.Lstat(socket); err != nil {
 			return nil
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // ssh removes the socket after it has answered, and tells nobody
 	}
 }
 
