@@ -200,13 +200,17 @@ func (p *showText) facts() {
 	}
 	more := f.Started - len(f.Subagents)
 	p.note(human.When(more > 0, fmt.Sprintf("and %d more (pigrep sessions --subagents)", more)))
-	p.note(human.When(len(f.Namesakes) > 0, "other sessions with this id: "+terminal.Clean(strings.Join(f.Namesakes, ", "))))
-	for _, path := range f.Files {
+	p.note(human.When(len(f.Namesakes) > 0, "other sessions with this id: "+terminal.Clean(strings.Join(f.Namesakes[:min(len(f.Namesakes), mostFiles)], ", "))+human.When(len(f.Namesakes) > mostFiles, ", …")))
+	for _, path := range f.Files[:min(len(f.Files), mostFiles)] {
 		p.note("also in " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
 	}
+	p.note(human.When(len(f.Files) > mostFiles, "and in "+human.Some(len(f.Files)-mostFiles, "more file (--json)", "more files (--json)")))
 	p.note(human.When(!p.s.Branches, human.Some(f.Abandoned, "entry on abandoned branches (--tree, --all)", "entries on abandoned branches (--tree, --all)")))
 	p.note(human.Some(f.Skipped, "malformed line skipped", "malformed lines skipped"))
 }
+
+// mostFiles is how many other files of a session, and other sessions with its id, are named.
+const mostFiles = 5
 
 // factLine prints the facts that are known, after a directory or below it.
 func (p *showText) factLine(dir string, facts ...string) {
