@@ -91,6 +91,9 @@ type Covered struct {
 	Held []search.Held `json:",omitempty"` // with Request.Together: the sessions that the answer is about
 }
 
+// Sums returns c itself: what several tables are added up by.
+func (c *Covered) Sums() *Covered { return c }
+
 // Coverage says which sessions an answer covers, and what it left out.
 type Coverage struct {
 	Sessions     int          `json:"sessions"`

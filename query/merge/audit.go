@@ -12,7 +12,6 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
-	"pigrep/query/search"
 )
 
 // rows adds up the rows of several tables that have the same key.
@@ -65,17 +64,20 @@ func keyOf(k *audit.Key, by []string) string {
 }
 
 // covered adds up what tables say beside their rows.
-func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
+func covered[T interface {
+	answer
+	Sums() *audit.Covered
+}](tables []T) (sum audit.Covered) {
 	for _, t := range tables {
-		addUp(&sum.Coverage, &of(t).Coverage)
+		addUp(&sum.Coverage, &t.Sums().Coverage)
 	}
-	sum.About = about(tables, func(t T) *search.About { return &of(t).About })
+	sum.About = about(tables)
 	return sum
 }
 
 // Tools merges tables of tools that were asked for with Together.
 func Tools(tables []*audit.ToolTable) *audit.ToolTable {
-	m := &audit.ToolTable{By: tables[0].By, Covered: covered(tables, func(t *audit.ToolTable) *audit.Covered { return &t.Covered })}
+	m := &audit.ToolTable{By: tables[0].By, Covered: covered(tables)}
 	all := newRows((*tool).add)
 	total := tool{ToolRow: audit.ToolRow{Type: "total"}, times: map[int32]int{}}
 	for _, t := range tables {
@@ -153,7 +155,7 @@ func (x *tool) percentile(percent, timed int) *int32 {
 
 // Commands merges tables of programs.
 func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTable {
-	m := &audit.CommandTable{Covered: covered(tables, func(t *audit.CommandTable) *audit.Covered { return &t.Covered })}
+	m := &audit.CommandTable{Covered: covered(tables)}
 	all := newRows(addUp[audit.CommandRow])
 	for _, t := range tables {
 		m.Calls += t.Calls
@@ -169,7 +171,7 @@ func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTa
 
 // Files merges tables of files, or histories of a file.
 func Files(tables []*audit.FileTable) *audit.FileTable {
-	m := &audit.FileTable{Covered: covered(tables, func(t *audit.FileTable) *audit.Covered { return &t.Covered })}
+	m := &audit.FileTable{Covered: covered(tables)}
 	all := newRows(addUp[audit.FileRow])
 	for _, t := range tables {
 		for _, row := range t.Rows {
@@ -184,7 +186,7 @@ func Files(tables []*audit.FileTable) *audit.FileTable {
 
 // Usage merges tables of tokens and cost that were asked for with Together.
 func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
-	m := &audit.UsageTable{By: tables[0].By, TimeZone: tables[0].TimeZone, Covered: covered(tables, func(t *audit.UsageTable) *audit.Covered { return &t.Covered })}
+	m := &audit.UsageTable{By: tables[0].By, TimeZone: tables[0].TimeZone, Covered: covered(tables)}
 	all, sources := newRows((*spent).add), newRows((*spentBy).add)
 	total := spent{UsageRow: audit.UsageRow{Type: "total"}}
 	for _, t := range tables {
@@ -274,7 +276,7 @@ func (x *spentBy) add(o *spentBy) {
 // Calls merges lists of calls. Each list is in order, so that only one call of each is waited
 // for.
 func Calls(req *audit.Request, lists []*audit.CallList) *audit.CallList {
-	m := &audit.CallList{Covered: covered(lists, func(t *audit.CallList) *audit.Covered { return &t.Covered })}
+	m := &audit.CallList{Covered: covered(lists)}
 	for _, l := range lists {
 		if m.Total += l.Total; l.Total < 0 || m.Total < 0 {
 			m.Total = -1
@@ -298,7 +300,7 @@ func Calls(req *audit.Request, lists []*audit.CallList) *audit.CallList {
 			}
 			return nil
 		})
-		m.Warnings = about(lists, func(t *audit.CallList) *search.About { return &t.About }).Warnings
+		m.Warnings = about(lists).Warnings
 		return err
 	}
 	return m

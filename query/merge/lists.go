@@ -24,7 +24,7 @@ import (
 // the copy that went on longest is listed.
 func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Response {
 	m := &sessions.Response{TotalIsExact: true}
-	m.Index = about(list, func(r *sessions.Response) *search.About { return &r.About }).Index
+	m.Index = about(list).Index
 	if req.Text != "" {
 		sessionsFound(m, req, list)
 		return m
@@ -188,7 +188,7 @@ func Values(lists [][]sessions.Facet) []sessions.Facet {
 // Fix joins lists of sessions with an error. Copies of a session are listed once.
 func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 	m := &fix.Response{
-		Text: list[0].Text, TotalIsExact: true, About: about(list, func(r *fix.Response) *search.About { return &r.About }),
+		Text: list[0].Text, TotalIsExact: true, About: about(list),
 	}
 	seen := make(map[string]string) // the host of each session
 	total := 0
@@ -217,7 +217,7 @@ func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 
 // Similar joins lists of sessions that are like a session. Copies of a session are listed once.
 func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
-	m := &similar.Response{TotalIsExact: true, About: about(list, func(r *similar.Response) *search.About { return &r.About })}
+	m := &similar.Response{TotalIsExact: true, About: about(list)}
 	seen := make(map[string]string) // the host of each session
 	for _, r := range list {
 		if len(m.Terms) == 0 {
@@ -243,28 +243,28 @@ func Similar(req *similar.Request, list []*similar.Response) *similar.Response {
 // Blame joins answers about the lines of a file.
 func Blame(req *blame.Request, list []*blame.Response) *blame.Response {
 	m := blame.Join(req, list)
-	m.About = about(list, func(r *blame.Response) *search.About { return &r.About })
+	m.About = about(list)
 	return m
 }
 
 // Commits joins answers about commits.
 func Commits(req *blame.CommitRequest, list []*blame.CommitResponse) *blame.CommitResponse {
 	m := blame.JoinCommits(req, list)
-	m.About = about(list, func(r *blame.CommitResponse) *search.About { return &r.About })
+	m.About = about(list)
 	return m
 }
 
 // Recap joins what indexes tell of their sessions.
 func Recap(req *recap.Request, list []*recap.Response) *recap.Response {
 	m := recap.Join(req, list)
-	m.About = about(list, func(r *recap.Response) *search.About { return &r.About })
+	m.About = about(list)
 	return m
 }
 
 // Lessons learns from the repairs of several indexes.
 func Lessons(list []*recap.Lessons) *recap.Lessons {
 	m := recap.JoinLessons(list)
-	m.About = about(list, func(r *recap.Lessons) *search.About { return &r.About })
+	m.About = about(list)
 	return m
 }
 

@@ -52,17 +52,21 @@ func Without(indexes [][]search.Held) [][]uint64 {
 	return without
 }
 
+// An answer embeds a search.About.
+type answer interface{ Beside() *search.About }
+
 // about sums up the states of several indexes, and what hosts warn of, the same only once.
-func about[T any](list []T, of func(T) *search.About) (sum search.About) {
+func about[T answer](list []T) (sum search.About) {
 	state := &sum.Index
 	state.Complete = true
 	for _, x := range list {
-		o := &of(x).Index
+		said := x.Beside()
+		o := &said.Index
 		addUp(state, o)
 		state.Generation = max(state.Generation, o.Generation)
 		state.Complete = state.Complete && o.Complete
 		state.Several = state.Several || o.Several
-		for _, w := range first(of(x).Warnings, mostSaid) {
+		for _, w := range first(said.Warnings, mostSaid) {
 			if !slices.Contains(sum.Warnings, w) {
 				sum.Warnings = append(sum.Warnings, w)
 			}

@@ -17,7 +17,7 @@ import (
 func Search(req *search.Request, answers []*search.Response) *search.Response {
 	opt := req.Options()
 	n := newTotals(&opt, lists.Map(answers, func(r *search.Response) *search.Tally { return r.Tally }))
-	m := &search.Response{About: about(answers, func(r *search.Response) *search.About { return &r.About }), TotalIsExact: true}
+	m := &search.Response{About: about(answers), TotalIsExact: true}
 	complete := true
 	for _, r := range answers {
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact

@@ -98,6 +98,9 @@ type About struct {
 	Index    IndexState `json:"index"`               // the caller fills in all but Generation, Files and SkippedLines
 }
 
+// Beside returns a itself: an answer that embeds an About has this method, which tells it from one without.
+func (a *About) Beside() *About { return a }
+
 // Each visits the hits in their order. With Request.Later it reads each one when its turn
 // comes, which may be done once and adds to Warnings, TotalIsExact and Unreadable what it
 // cannot read; a hit is valid during its visit.

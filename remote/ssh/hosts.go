@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -132,18 +131,19 @@ func tell[Res any](h *Asking, answer Res, err error) (Res, error) {
 	return answer, err
 }
 
-// Lack says in an answer what it lacks: in the state of the index, and as warnings. Answers that
-// say so have the same fields.
+// aboutOf returns what an answer says beside its rows; nil if answers of its type say nothing.
+func aboutOf(answer any) *search.About {
+	if a, ok := answer.(interface{ Beside() *search.About }); ok {
+		return a.Beside()
+	}
+	return nil
+}
+
+// Lack says in an answer what it lacks: in the state of the index, and as warnings.
 func Lack(answer any, state func(*search.IndexState), said ...string) {
-	v := reflect.ValueOf(answer).Elem()
-	if v.Kind() != reflect.Struct {
-		return
-	}
-	if index := v.FieldByName("Index"); index.IsValid() {
-		state(index.Addr().Interface().(*search.IndexState))
-	}
-	if warnings := warningsOf(answer); warnings != nil {
-		*warnings = append(*warnings, said...)
+	if a := aboutOf(answer); a != nil {
+		state(&a.Index)
+		a.Warnings = append(a.Warnings, said...)
 	}
 }
 
@@ -221,16 +221,16 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 // that this machine has too is its own. The warnings of a list of calls, which come with its end, are
 // quoted by the client of the host.
 func quote[Res any](all []Asked, answers []*Res, answer *Res) {
-	joint := warningsOf(answer)
+	joint := aboutOf(answer)
 	if _, calls := any(answer).(*audit.CallList); calls || joint == nil {
 		return
 	}
-	quoted := slices.Clone(*joint)
+	quoted := slices.Clone(joint.Warnings)
 	for i, warning := range quoted {
 		var by []string
 		own := false
 		for k, from := range answers {
-			if from != nil && slices.Contains(*warningsOf(from), warning) {
+			if from != nil && slices.Contains(aboutOf(from).Warnings, warning) {
 				by = append(by, all[k].Name)
 				_, host := all[k].Answers.(*Client)
 				own = own || !host
@@ -240,21 +240,12 @@ func quote[Res any](all []Asked, answers []*Res, answer *Res) {
 			quoted[i] = quotation(by, warning)
 		}
 	}
-	*joint = quoted
+	joint.Warnings = quoted
 }
 
 // quotation returns a warning as the words of these hosts, or of all together if none is named.
 func quotation(hosts []string, text string) string {
 	return fmt.Sprintf("%s say%s: %q", cmp.Or(strings.Join(hosts, ", "), "all of them"), human.When(len(hosts) == 1, "s"), text)
-}
-
-// warningsOf returns the warnings of an answer; nil if answers of its type have none.
-func warningsOf(answer any) *[]string {
-	v := reflect.ValueOf(answer).Elem()
-	if v.Kind() != reflect.Struct || !v.FieldByName("Warnings").IsValid() {
-		return nil
-	}
-	return v.FieldByName("Warnings").Addr().Interface().(*[]string)
 }
 
 // each asks each host, and returns the answers; nil for a host that does not answer or has no request.
