@@ -2,14 +2,11 @@ package remote
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"time"
 
-	"pigrep/adapter"
-	"pigrep/index"
 	"pigrep/query/audit"
 	"pigrep/query/blame"
-	"pigrep/query/engine/entry"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -23,85 +20,81 @@ import (
 // machine, another machine, or several together. Requests name no functions, so that they can
 // be sent: who answers says how sessions are resumed.
 type Answers interface {
-	// Answer answers a request of a kind, given by its name; Kind.Ask calls it. It may change the request.
-	Answer(ctx context.Context, kind string, request any) (answer any, err error)
+	Search(context.Context, search.Request) (*search.Response, error)
+	Count(context.Context, search.Request) (*search.Tally, error)
+	Facets(context.Context, search.Request) (*facets.Response, error)
+	Sessions(context.Context, sessions.Request) (*sessions.Response, error)
+	Values(context.Context, struct{}) (*[]sessions.Facet, error)
 	Grep(context.Context, grep.Request, func(*grep.Match) error) (*Grepped, error)
+
+	Tools(context.Context, audit.Request) (*audit.ToolTable, error)
+	Commands(context.Context, audit.Request) (*audit.CommandTable, error)
+	Calls(context.Context, audit.Request) (*audit.CallList, error)
+	Files(context.Context, FilesRequest) (*audit.FileTable, error)
+	Usage(context.Context, audit.Request) (*audit.UsageTable, error)
+
+	Fix(context.Context, fix.Request) (*fix.Response, error)
+	Similar(context.Context, similar.Request) (*similar.Response, error)
+	Blame(context.Context, blame.Request) (*blame.Response, error)
+	Commits(context.Context, blame.CommitRequest) (*blame.CommitResponse, error)
+	Recap(context.Context, recap.Request) (*recap.Response, error)
+	Lessons(context.Context, recap.Request) (*recap.Lessons, error)
 }
 
-// Kind is a kind of question that has one answer.
+// Kind is a kind of question that has one answer, with the name that machines call it by.
 type Kind[Req, Res any] struct {
 	Name string
-	run  run[Req, Res] // nil: it takes more than an index to answer
+	ask  func(Answers, context.Context, Req) (*Res, error)
 }
-
-// run answers a request from an index, given the agents and the files of its sessions.
-type run[Req, Res any] func(context.Context, *index.Reader, adapter.Adapter, entry.Source, Req) (*Res, error)
 
 // The kinds of questions.
 var (
-	Search   = NewKind("search", search.Run)
-	Sessions = NewKind("sessions", func(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req sessions.Request) (*sessions.Response, error) {
-		req.Costs = audit.Costs
-		return sessions.List(ctx, r, a, src, req)
-	})
-	Facets = NewKind("facets", facets.Of)
-	Values = NewKind("values", func(_ context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, _ struct{}) (*[]sessions.Facet, error) {
-		list, err := sessions.Facets(r)
-		return &list, err
-	})
-	Count    = NewKind("count", search.Count)
-	Tools    = NewKind("tools", audit.Tools)
-	Commands = NewKind("commands", audit.Commands)
-	Calls    = NewKind("calls", audit.Calls)
-	Files    = NewKind("files", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, req FilesRequest) (*audit.FileTable, error) {
-		return audit.Files(ctx, r, req.Request, req.Name)
-	})
-	Usage = NewKind("usage", func(ctx context.Context, r *index.Reader, _ adapter.Adapter, _ entry.Source, req audit.Request) (*audit.UsageTable, error) {
-		return audit.Usage(ctx, r, req)
-	})
-	Fix     = NewKind("fix", fix.Find)
-	Similar = NewKind("similar", similar.Find)
-	Blame   = NewKind("blame", blame.Run)
-	Commits = NewKind("commits", blame.Commits)
-	Recap   = NewKind("recap", recap.Run)
-	Lessons = NewKind("lessons", recap.Learn)
+	Search   = newKind("search", Answers.Search)
+	Count    = newKind("count", Answers.Count)
+	Facets   = newKind("facets", Answers.Facets)
+	Sessions = newKind("sessions", Answers.Sessions)
+	Values   = newKind("values", Answers.Values)
+	Tools    = newKind("tools", Answers.Tools)
+	Commands = newKind("commands", Answers.Commands)
+	Calls    = newKind("calls", Answers.Calls)
+	Files    = newKind("files", Answers.Files)
+	Usage    = newKind("usage", Answers.Usage)
+	Fix      = newKind("fix", Answers.Fix)
+	Similar  = newKind("similar", Answers.Similar)
+	Blame    = newKind("blame", Answers.Blame)
+	Commits  = newKind("commits", Answers.Commits)
+	Recap    = newKind("recap", Answers.Recap)
+	Lessons  = newKind("lessons", Answers.Lessons)
 )
 
-// Kinds are all kinds by their names.
+// Kinds are all kinds by their names, for questions that come from elsewhere.
 var Kinds = make(map[string]interface {
-	New() (request, answer any)
-	FromIndex(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, request any) (answer any, err error)
+	NewAnswer() any
+	AskEncoded(ctx context.Context, of Answers, request []byte) (answer any, err error)
 })
 
-// NewKind returns a kind, which is then one of Kinds.
-func NewKind[Req, Res any](name string, of run[Req, Res]) Kind[Req, Res] {
-	k := Kind[Req, Res]{name, of}
+func newKind[Req, Res any](name string, ask func(Answers, context.Context, Req) (*Res, error)) Kind[Req, Res] {
+	k := Kind[Req, Res]{name, ask}
 	Kinds[name] = k
 	return k
 }
 
-// New returns pointers to an empty request and an empty answer.
-func (Kind[Req, Res]) New() (request, answer any) { return new(Req), new(Res) }
-
-// FromIndex answers a request, given by a pointer, from an index.
-func (k Kind[Req, Res]) FromIndex(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, request any) (answer any, err error) {
-	if k.run == nil {
-		return nil, fmt.Errorf("an index does not answer %q", k.Name)
-	}
-	return k.run(ctx, r, a, src, *request.(*Req))
-}
-
 // Ask asks a question of this kind.
 func (k Kind[Req, Res]) Ask(ctx context.Context, of Answers, req Req) (*Res, error) {
-	answer, err := of.Answer(ctx, k.Name, &req)
-	res, _ := answer.(*Res)
-	return res, err
+	return k.ask(of, ctx, req)
 }
 
-// Of is Ask of one who answers.
-func (k Kind[Req, Res]) Of(from Answers) func(context.Context, Req) (*Res, error) {
-	return func(ctx context.Context, req Req) (*Res, error) { return k.Ask(ctx, from, req) }
+// AskEncoded asks a question whose request is JSON.
+func (k Kind[Req, Res]) AskEncoded(ctx context.Context, of Answers, request []byte) (answer any, err error) {
+	var req Req
+	if err := json.Unmarshal(request, &req); err != nil {
+		return nil, err
+	}
+	return k.ask(of, ctx, req)
 }
+
+// NewAnswer returns a pointer to an empty answer.
+func (Kind[Req, Res]) NewAnswer() any { return new(Res) }
 
 // WithEarly returns a context for a question. If several machines answer that, show is called with
 // what has come so far, as an answer that is not complete, from one goroutine at a time and until the

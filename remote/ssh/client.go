@@ -21,8 +21,13 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
+	"pigrep/query/facets"
+	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/recap"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/query/similar"
 	"pigrep/remote"
 )
@@ -391,23 +396,92 @@ func parts[Part, Res any](ctx context.Context, c *Client, question string, req a
 	return res, nil
 }
 
-// Answer implements remote.Answers.
-func (c *Client) Answer(ctx context.Context, kind string, req any) (any, error) {
-	switch req := req.(type) {
-	case *search.Request:
-		req.Later = false // an answer comes as a whole
-	case *similar.Request:
-		req.Path = c.there(req.Path)
-	}
-	if kind == remote.Calls.Name {
-		return c.calls(ctx, req)
-	}
-	_, res := remote.Kinds[kind].New()
-	if err := c.ask(ctx, kind, req, nil, res); err != nil {
+// answer asks a question whose answer has no parts.
+func answer[Res any](ctx context.Context, c *Client, question string, req any) (*Res, error) {
+	res := new(Res)
+	if err := c.ask(ctx, question, req, nil, res); err != nil {
 		return nil, err
 	}
 	c.adopt(res)
 	return res, nil
+}
+
+func (c *Client) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	req.Later = false // an answer comes as a whole
+	return answer[search.Response](ctx, c, remote.Search.Name, req)
+}
+
+func (c *Client) Count(ctx context.Context, req search.Request) (*search.Tally, error) {
+	return answer[search.Tally](ctx, c, remote.Count.Name, req)
+}
+
+func (c *Client) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
+	return answer[facets.Response](ctx, c, remote.Facets.Name, req)
+}
+
+func (c *Client) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	return answer[sessions.Response](ctx, c, remote.Sessions.Name, req)
+}
+
+func (c *Client) Values(ctx context.Context, req struct{}) (*[]sessions.Facet, error) {
+	return answer[[]sessions.Facet](ctx, c, remote.Values.Name, req)
+}
+
+func (c *Client) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+	return answer[audit.ToolTable](ctx, c, remote.Tools.Name, req)
+}
+
+func (c *Client) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+	return answer[audit.CommandTable](ctx, c, remote.Commands.Name, req)
+}
+
+func (c *Client) Files(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+	return answer[audit.FileTable](ctx, c, remote.Files.Name, req)
+}
+
+func (c *Client) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+	return answer[audit.UsageTable](ctx, c, remote.Usage.Name, req)
+}
+
+func (c *Client) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+	return answer[fix.Response](ctx, c, remote.Fix.Name, req)
+}
+
+func (c *Client) Similar(ctx context.Context, req similar.Request) (*similar.Response, error) {
+	req.Path = c.there(req.Path)
+	return answer[similar.Response](ctx, c, remote.Similar.Name, req)
+}
+
+func (c *Client) Blame(ctx context.Context, req blame.Request) (*blame.Response, error) {
+	return answer[blame.Response](ctx, c, remote.Blame.Name, req)
+}
+
+func (c *Client) Commits(ctx context.Context, req blame.CommitRequest) (*blame.CommitResponse, error) {
+	return answer[blame.CommitResponse](ctx, c, remote.Commits.Name, req)
+}
+
+func (c *Client) Recap(ctx context.Context, req recap.Request) (*recap.Response, error) {
+	return answer[recap.Response](ctx, c, remote.Recap.Name, req)
+}
+
+func (c *Client) Lessons(ctx context.Context, req recap.Request) (*recap.Lessons, error) {
+	return answer[recap.Lessons](ctx, c, remote.Lessons.Name, req)
+}
+
+// Status asks a host what it has.
+func (c *Client) Status(ctx context.Context) (*remote.Status, error) {
+	return answer[remote.Status](ctx, c, askStatus, struct{}{})
+}
+
+// Ping asks a host for nothing.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := answer[struct{}](ctx, c, askPing, struct{}{})
+	return err
+}
+
+// Resuming asks a host how it resumes a session.
+func (c *Client) Resuming(ctx context.Context, req ResumeRequest) (*ResumeAnswer, error) {
+	return answer[ResumeAnswer](ctx, c, askResume, req)
 }
 
 // there returns how the host calls a session file of it.
@@ -418,8 +492,8 @@ func (c *Client) there(path string) string {
 	return ""
 }
 
-// calls keeps the rows of a list of calls until they are visited.
-func (c *Client) calls(ctx context.Context, req any) (*audit.CallList, error) {
+// Calls keeps the rows of a list of calls until they are visited.
+func (c *Client) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
 	var rows []*audit.CallRow
 	left := int64(maxAnswer)
 	list, err := parts[audit.CallRow, audit.CallList](ctx, c, remote.Calls.Name, req, func(row *audit.CallRow, size int64) error {
@@ -696,7 +770,7 @@ func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*Resume
 	answers, errs := make([]*ResumeAnswer, len(h.Clients)), make([]error, len(h.Clients))
 	var asking sync.WaitGroup
 	for i, c := range h.Clients {
-		asking.Go(func() { answers[i], errs[i] = Resuming.Ask(ctx, c, req) })
+		asking.Go(func() { answers[i], errs[i] = c.Resuming(ctx, req) })
 	}
 	asking.Wait()
 	for i, answer := range answers {

@@ -262,12 +262,12 @@ func TestAnswersAmongOtherThings(t *testing.T) {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, behaviour, long)
-			res, err := remote.Search.Ask(t.Context(), c, search.Request{})
+			res, err := c.Search(t.Context(), search.Request{})
 			if err != nil || res.Total != want {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			first := c.conn
-			if _, err := remote.Search.Ask(t.Context(), c, search.Request{}); err != nil || c.conn != first {
+			if _, err := c.Search(t.Context(), search.Request{}); err != nil || c.conn != first {
 				t.Errorf("the second question: %v, another connection: %v", err, c.conn != first)
 			}
 			c.conn.stderr.mu.Lock()
@@ -306,7 +306,7 @@ func TestCancel(t *testing.T) {
 	c := client(t, "nothing", long)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := remote.Search.Ask(ctx, c, search.Request{}); !errors.Is(err, context.Canceled) {
+	if _, err := c.Search(ctx, search.Request{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -455,12 +455,12 @@ func TestLostDuringGrep(t *testing.T) {
 func TestSilence(t *testing.T) {
 	big := search.Request{Text: strings.Repeat("x ", 1<<20)} // more than a pipe holds
 	questions := map[string]func(*Client) error{
-		"search": func(c *Client) error { _, err := remote.Search.Ask(t.Context(), c, big); return err },
+		"search": func(c *Client) error { _, err := c.Search(t.Context(), big); return err },
 		"grep": func(c *Client) error {
 			_, err := c.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { return nil })
 			return err
 		},
-		"calls": func(c *Client) error { _, err := remote.Calls.Ask(t.Context(), c, audit.Request{}); return err },
+		"calls": func(c *Client) error { _, err := c.Calls(t.Context(), audit.Request{}); return err },
 		"session": func(c *Client) error {
 			_, err := c.Source().Sessions(t.Context(), &remote.Question{Names: []string{"x"}}, func(*remote.Session) error { return nil })
 			return err
@@ -545,7 +545,7 @@ func TestWarningsOfHosts(t *testing.T) {
 	here := &search.Response{About: search.About{Warnings: []string{"both"}}, Tally: &search.Tally{Unknown: []string{"no project x; projects like it: y"}}}
 	h := &Asking{Hosts: &Hosts{Clients: []*Client{c}, Here: knowing{answer: here}}}
 	want = []string{"both", says, `all of them say: "no project x; projects like it: evil, y"`}
-	if res, err := remote.Search.Ask(t.Context(), h, search.Request{Text: "x"}); err != nil || !slices.Equal(res.Warnings, want) {
+	if res, err := h.Search(t.Context(), search.Request{Text: "x"}); err != nil || !slices.Equal(res.Warnings, want) {
 		t.Errorf("with this machine: %q, want %q, %v", res.Warnings, want, err)
 	}
 }
@@ -553,10 +553,12 @@ func TestWarningsOfHosts(t *testing.T) {
 // knowing is this machine with one answer.
 type knowing struct {
 	remote.Answers
-	answer any
+	answer *search.Response
 }
 
-func (k knowing) Answer(context.Context, string, any) (any, error) { return k.answer, nil }
+func (k knowing) Search(context.Context, search.Request) (*search.Response, error) {
+	return k.answer, nil
+}
 
 // participant is this machine among others. It counts what it is asked.
 type participant struct {
@@ -564,12 +566,14 @@ type participant struct {
 	asked *[]string
 }
 
-func (p participant) Answer(_ context.Context, kind string, _ any) (any, error) {
-	*p.asked = append(*p.asked, kind)
-	if kind == remote.Tools.Name {
-		return &audit.ToolTable{Covered: audit.Covered{Held: []search.Held{{ID: 7, Size: 9}}}}, nil
-	}
+func (p participant) Search(context.Context, search.Request) (*search.Response, error) {
+	*p.asked = append(*p.asked, "search")
 	return found("/s/here.jsonl"), nil
+}
+
+func (p participant) Tools(context.Context, audit.Request) (*audit.ToolTable, error) {
+	*p.asked = append(*p.asked, "tools")
+	return &audit.ToolTable{Covered: audit.Covered{Held: []search.Held{{ID: 7, Size: 9}}}}, nil
 }
 
 // found is an answer with a hit.
@@ -606,7 +610,7 @@ func TestOneRoundTrip(t *testing.T) {
 	here := participant{asked: &asked}
 	h := &Asking{Hosts: &Hosts{Clients: []*Client{client(t, "once", long)}, Here: here}}
 	for n, text := range []string{"x", "x", "y"} {
-		res, err := remote.Search.Ask(t.Context(), h, search.Request{Text: text, Flat: true})
+		res, err := h.Search(t.Context(), search.Request{Text: text, Flat: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -622,7 +626,7 @@ func TestOneRoundTrip(t *testing.T) {
 		if len(parts) > 1 {
 			h.Clients = []*Client{client(t, "once", long)}
 		}
-		if _, err := remote.Tools.Ask(t.Context(), h, audit.Request{}); err != nil {
+		if _, err := h.Tools(t.Context(), audit.Request{}); err != nil {
 			t.Fatal(err)
 		}
 		return len(asked)
@@ -685,8 +689,8 @@ type served struct {
 	held chan struct{}
 }
 
-func (s served) Answer(ctx context.Context, _ string, request any) (any, error) {
-	if request.(*search.Request).Text == "wait" {
+func (s served) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	if req.Text == "wait" {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -699,12 +703,12 @@ func (s served) Answer(ctx context.Context, _ string, request any) (any, error) 
 // A host that has greeted in time is asked later too, however long ago that was.
 func TestLaterQuestions(t *testing.T) {
 	c := client(t, "well", long)
-	if _, err := remote.Search.Ask(t.Context(), c, search.Request{Text: "x"}); err != nil {
+	if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	c.options.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	for i := range 500 {
-		if _, err := remote.Search.Ask(t.Context(), c, search.Request{Text: "x"}); err != nil {
+		if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
 			t.Fatalf("question %d: %v", i, err)
 		}
 	}

@@ -348,78 +348,90 @@ func alone[Req, Res any](merge func([]*Res) *Res) func(*Req, []*Res) *Res {
 	return func(_ *Req, list []*Res) *Res { return merge(list) }
 }
 
-// Answer implements remote.Answers.
-func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, error) {
-	switch req := request.(type) {
-	case *search.Request:
-		return h.search(ctx, kind, *req)
-	case *audit.Request:
-		return h.audit(ctx, kind, *req)
-	case *sessions.Request:
-		return together(ctx, h, *req, joint[sessions.Request, sessions.Response]{
-			kind: remote.Sessions, among: func(r *sessions.Request) *search.Among { return &r.Among }, merge: merge.Sessions, early: true,
-		})
-	case *remote.FilesRequest:
-		return together(ctx, h, *req, joint[remote.FilesRequest, audit.FileTable]{
-			kind: remote.Files, among: func(r *remote.FilesRequest) *search.Among { return &r.Among }, held: func(t *audit.FileTable) []search.Held { return t.Held }, merge: alone[remote.FilesRequest](merge.Files),
-		})
-	case *fix.Request:
-		return together(ctx, h, *req, joint[fix.Request, fix.Response]{kind: remote.Fix, merge: merge.Fix})
-	case *similar.Request:
-		return together(ctx, h, *req, joint[similar.Request, similar.Response]{kind: remote.Similar, merge: merge.Similar})
-	case *blame.Request:
-		return together(ctx, h, *req, joint[blame.Request, blame.Response]{kind: remote.Blame, merge: merge.Blame, one: true})
-	case *blame.CommitRequest:
-		return together(ctx, h, *req, joint[blame.CommitRequest, blame.CommitResponse]{kind: remote.Commits, merge: merge.Commits, one: true})
-	case *recap.Request:
-		among := func(r *recap.Request) *search.Among { return &r.Among }
-		if kind == remote.Lessons.Name {
-			return together(ctx, h, *req, joint[recap.Request, recap.Lessons]{kind: remote.Lessons, among: among, merge: alone[recap.Request](merge.Lessons)})
-		}
-		return together(ctx, h, *req, joint[recap.Request, recap.Response]{kind: remote.Recap, among: among, merge: merge.Recap})
-	}
-	return together(ctx, h, struct{}{}, joint[struct{}, []sessions.Facet]{kind: remote.Values, merge: func(_ *struct{}, list []*[]sessions.Facet) *[]sessions.Facet {
+func amongOthers(r *search.Request) *search.Among { return &r.Among }
+
+func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	req.Later = false
+	return together(ctx, h, req, joint[search.Request, search.Response]{kind: remote.Search, among: amongOthers, merge: merge.Search, early: true})
+}
+
+func (h *Asking) Count(ctx context.Context, req search.Request) (*search.Tally, error) {
+	return together(ctx, h, req, joint[search.Request, search.Tally]{kind: remote.Count, among: amongOthers, merge: merge.Count})
+}
+
+func (h *Asking) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
+	return together(ctx, h, req, joint[search.Request, facets.Response]{
+		kind: remote.Facets, among: amongOthers, held: func(r *facets.Response) []search.Held { return r.Held }, merge: merge.Facets,
+	})
+}
+
+func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	return together(ctx, h, req, joint[sessions.Request, sessions.Response]{
+		kind: remote.Sessions, among: func(r *sessions.Request) *search.Among { return &r.Among }, merge: merge.Sessions, early: true,
+	})
+}
+
+func (h *Asking) Values(ctx context.Context, req struct{}) (*[]sessions.Facet, error) {
+	return together(ctx, h, req, joint[struct{}, []sessions.Facet]{kind: remote.Values, merge: func(_ *struct{}, list []*[]sessions.Facet) *[]sessions.Facet {
 		all := merge.Values(lists.Map(list, func(v *[]sessions.Facet) []sessions.Facet { return *v }))
 		return &all
 	}})
 }
 
-func amongOthers(r *search.Request) *search.Among { return &r.Among }
-
-// search answers a kind of question about the hits of a search.
-func (h *Asking) search(ctx context.Context, kind string, req search.Request) (any, error) {
-	switch kind {
-	case remote.Facets.Name:
-		return together(ctx, h, req, joint[search.Request, facets.Response]{
-			kind: remote.Facets, among: amongOthers, held: func(r *facets.Response) []search.Held { return r.Held }, merge: merge.Facets,
-		})
-	case remote.Count.Name:
-		return together(ctx, h, req, joint[search.Request, search.Tally]{kind: remote.Count, among: amongOthers, merge: merge.Count})
-	}
-	req.Later = false
-	return together(ctx, h, req, joint[search.Request, search.Response]{kind: remote.Search, among: amongOthers, merge: merge.Search, early: true})
+// table asks for a table about calls or tokens.
+func table[Res any, T interface {
+	*Res
+	Sums() *audit.Covered
+}](ctx context.Context, h *Asking, req audit.Request, kind remote.Kind[audit.Request, Res], merge func(*audit.Request, []*Res) *Res) (*Res, error) {
+	return together(ctx, h, req, joint[audit.Request, Res]{
+		kind: kind, among: func(r *audit.Request) *search.Among { return &r.Among }, held: func(t *Res) []search.Held { return T(t).Sums().Held }, merge: merge,
+	})
 }
 
-// audit answers a kind of question about calls and tokens.
-func (h *Asking) audit(ctx context.Context, kind string, req audit.Request) (any, error) {
-	among := func(r *audit.Request) *search.Among { return &r.Among }
-	switch kind {
-	case remote.Tools.Name:
-		return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
-			kind: remote.Tools, among: among, held: func(t *audit.ToolTable) []search.Held { return t.Held }, merge: alone[audit.Request](merge.Tools),
-		})
-	case remote.Commands.Name:
-		return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{
-			kind: remote.Commands, among: among, held: func(t *audit.CommandTable) []search.Held { return t.Held }, merge: merge.Commands,
-		})
-	case remote.Calls.Name:
-		return together(ctx, h, req, joint[audit.Request, audit.CallList]{
-			kind: remote.Calls, among: among, held: func(t *audit.CallList) []search.Held { return t.Held }, merge: merge.Calls,
-		})
-	}
-	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{
-		kind: remote.Usage, among: among, held: func(t *audit.UsageTable) []search.Held { return t.Held }, merge: merge.Usage,
+func (h *Asking) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+	return table(ctx, h, req, remote.Tools, alone[audit.Request](merge.Tools))
+}
+
+func (h *Asking) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+	return table(ctx, h, req, remote.Commands, merge.Commands)
+}
+
+func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+	return table(ctx, h, req, remote.Calls, merge.Calls)
+}
+
+func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+	return table(ctx, h, req, remote.Usage, merge.Usage)
+}
+
+func (h *Asking) Files(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+	return together(ctx, h, req, joint[remote.FilesRequest, audit.FileTable]{
+		kind: remote.Files, among: func(r *remote.FilesRequest) *search.Among { return &r.Among }, held: func(t *audit.FileTable) []search.Held { return t.Held }, merge: alone[remote.FilesRequest](merge.Files),
 	})
+}
+
+func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+	return together(ctx, h, req, joint[fix.Request, fix.Response]{kind: remote.Fix, merge: merge.Fix})
+}
+
+func (h *Asking) Similar(ctx context.Context, req similar.Request) (*similar.Response, error) {
+	return together(ctx, h, req, joint[similar.Request, similar.Response]{kind: remote.Similar, merge: merge.Similar})
+}
+
+func (h *Asking) Blame(ctx context.Context, req blame.Request) (*blame.Response, error) {
+	return together(ctx, h, req, joint[blame.Request, blame.Response]{kind: remote.Blame, merge: merge.Blame, one: true})
+}
+
+func (h *Asking) Commits(ctx context.Context, req blame.CommitRequest) (*blame.CommitResponse, error) {
+	return together(ctx, h, req, joint[blame.CommitRequest, blame.CommitResponse]{kind: remote.Commits, merge: merge.Commits, one: true})
+}
+
+func (h *Asking) Recap(ctx context.Context, req recap.Request) (*recap.Response, error) {
+	return together(ctx, h, req, joint[recap.Request, recap.Response]{kind: remote.Recap, among: func(r *recap.Request) *search.Among { return &r.Among }, merge: merge.Recap})
+}
+
+func (h *Asking) Lessons(ctx context.Context, req recap.Request) (*recap.Lessons, error) {
+	return together(ctx, h, req, joint[recap.Request, recap.Lessons]{kind: remote.Lessons, among: func(r *recap.Request) *search.Among { return &r.Among }, merge: alone[recap.Request](merge.Lessons)})
 }
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after

@@ -14,7 +14,6 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/lab/testkit"
 	"pigrep/query/search"
-	"pigrep/remote"
 )
 
 // fakeSSH is a program called ssh, which comes first in PATH. It prints the settings of a host, notes its
@@ -70,7 +69,7 @@ func (f *fakeSSH) ask(change func(*Options)) (calls []string, err error) {
 	c := NewClient(h, o)
 	defer c.Close()
 	_ = os.Remove(filepath.Join(f.dir, "log"))
-	_, err = remote.Search.Ask(f.t.Context(), c, search.Request{})
+	_, err = c.Search(f.t.Context(), search.Request{})
 	data, _ := os.ReadFile(filepath.Join(f.dir, "log"))
 	return strings.Split(strings.TrimSpace(string(data)), "\n"), err
 }

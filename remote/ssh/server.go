@@ -16,23 +16,21 @@ import (
 	"pigrep/remote"
 )
 
-// The kinds of questions that are about one host, beside those of remote.
-var (
-	Status   = remote.NewKind[struct{}, remote.Status]("status", nil)
-	Ping     = remote.NewKind[struct{}, struct{}]("ping", nil) // asks for nothing
-	Resuming = remote.NewKind[ResumeRequest, ResumeAnswer]("resume", nil)
-)
-
-// The questions whose answers have parts, as the lists of calls of remote have.
+// The questions beside those of remote.Kinds. The answers of some have parts, as remote.Calls has.
 const (
 	askGrep    = "grep"
 	askSession = "session"
+	askStatus  = "status"
+	askPing    = "ping"
+	askResume  = "resume"
 )
 
 // Answerer is what a host answers from.
 type Answerer interface {
 	remote.Answers
 	Session(context.Context, SessionRequest, func(*Piece) error) (*remote.Coverage, error)
+	Status(context.Context) (*remote.Status, error)
+	Resuming(context.Context, ResumeRequest) (*ResumeAnswer, error)
 }
 
 // Server answers the questions of a client.
@@ -47,26 +45,31 @@ type Server struct {
 
 // answerOf answers one question. What its answer has parts of is passed to part before.
 func answerOf(ctx context.Context, from Answerer, m *message, part func(any) error) (any, error) {
-	switch kind := remote.Kinds[m.Ask]; {
-	case m.Ask == askGrep:
+	switch m.Ask {
+	case askGrep:
 		return stream(ctx, m, from.Grep, part)
-	case m.Ask == askSession:
+	case askSession:
 		return stream(ctx, m, from.Session, part)
-	case m.Ask == Ping.Name:
+	case askStatus:
+		return from.Status(ctx)
+	case askPing:
 		return &struct{}{}, nil
-	case kind == nil:
-		return nil, errors.New("this pigrep does not know the question")
-	default:
-		req, _ := kind.New()
-		if err := json.Unmarshal(m.Request, req); err != nil {
+	case askResume:
+		var req ResumeRequest
+		if err := json.Unmarshal(m.Request, &req); err != nil {
 			return nil, err
 		}
-		answer, err := from.Answer(ctx, m.Ask, req)
-		if calls, ok := answer.(*audit.CallList); ok && err == nil {
-			err = calls.Each(ctx, func(row *audit.CallRow) error { return part(row) })
-		}
-		return answer, err
+		return from.Resuming(ctx, req)
 	}
+	kind := remote.Kinds[m.Ask]
+	if kind == nil {
+		return nil, errors.New("this pigrep does not know the question")
+	}
+	answer, err := kind.AskEncoded(ctx, from, m.Request)
+	if calls, ok := answer.(*audit.CallList); ok && err == nil {
+		err = calls.Each(ctx, func(row *audit.CallRow) error { return part(row) })
+	}
+	return answer, err
 }
 
 func stream[Req, Part, Res any](ctx context.Context, m *message, ask func(context.Context, Req, func(*Part) error) (*Res, error), part func(any) error) (any, error) {

@@ -21,10 +21,9 @@ import (
 // answerTypes are the types of all that hosts send.
 func answerTypes() (types []reflect.Type) {
 	for _, kind := range remote.Kinds {
-		_, answer := kind.New()
-		types = append(types, reflect.TypeOf(answer))
+		types = append(types, reflect.TypeOf(kind.NewAnswer()))
 	}
-	for _, part := range []any{&grep.Match{}, &audit.CallRow{}, &Piece{}, &remote.Coverage{}, &remote.Grepped{}} {
+	for _, part := range []any{&remote.Status{}, &ResumeAnswer{}, &grep.Match{}, &audit.CallRow{}, &Piece{}, &remote.Coverage{}, &remote.Grepped{}} {
 		types = append(types, reflect.TypeOf(part))
 	}
 	return types

@@ -106,7 +106,7 @@ func asks[Req, Res any](b *backend, kind remote.Kind[Req, Res]) func(context.Con
 			req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
 		}
 		err = b.ask(ctx, nil, func(x *snapshot.Snapshot) (err error) {
-			res, err = kind.Ask(ctx, x, req)
+			res, err = kind.Ask(ctx, x.Answers(), req)
 			return err
 		})
 		return res, err

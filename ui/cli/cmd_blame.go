@@ -29,7 +29,6 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
-	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -73,7 +72,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.Response, error) {
-		return remote.Blame.Ask(ctx, x, *req)
+		return x.Answers().Blame(ctx, *req)
 	})
 	if err != nil {
 		return err
@@ -246,7 +245,7 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *logOptions, command, dir string, req blame.CommitRequest, more bool) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, x *snapshot.Snapshot) (*blame.CommitResponse, error) {
-		return compareCommits(ctx, a, dir, req, func(req blame.CommitRequest) (*blame.CommitResponse, error) { return remote.Commits.Ask(ctx, x, req) })
+		return compareCommits(ctx, a, dir, req, func(req blame.CommitRequest) (*blame.CommitResponse, error) { return x.Answers().Commits(ctx, req) })
 	})
 	if err != nil {
 		return err

@@ -263,7 +263,7 @@ func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
 func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
 	a := x.App
 	start, first := a.Now(), true
-	found, err := x.Grep(ctx, req, func(m *grep.Match) error {
+	found, err := x.Answers().Grep(ctx, req, func(m *grep.Match) error {
 		if err := visit(m); err != nil || !first {
 			return err
 		}

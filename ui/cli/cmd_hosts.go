@@ -82,11 +82,11 @@ func hostRows(ctx context.Context, a *app.App, list []*ssh.Client, check bool) *
 // that of a command, which connects first.
 func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer.HostRow {
 	row := printer.HostRow{Type: "host", Host: c.Host.Name}
-	status, err := ssh.Status.Ask(ctx, c, struct{}{})
+	status, err := c.Status(ctx)
 	if err == nil {
 		start, again := a.Now(), c.Again()
 		defer again.Close()
-		_, err = ssh.Ping.Ask(ctx, again, struct{}{})
+		err = again.Ping(ctx)
 		row.Latency = max(1, int32(a.Now().Sub(start).Milliseconds()))
 	}
 	if err != nil {
@@ -156,20 +156,8 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 
 type host struct{ *snapshot.Opening }
 
-// Answer implements remote.Answers.
-func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {
-	switch req := req.(type) {
-	case *struct{}:
-		if kind == ssh.Status.Name {
-			return h.status(ctx)
-		}
-	case *ssh.ResumeRequest:
-		return h.resume(ctx, req)
-	}
-	return h.Opening.Answer(ctx, kind, req)
-}
-
-func (h *host) status(ctx context.Context) (*remote.Status, error) {
+// Status says what this machine has.
+func (h *host) Status(ctx context.Context) (*remote.Status, error) {
 	x, err := h.Open(ctx, remote.Question{})
 	if err != nil {
 		return nil, err
@@ -315,7 +303,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 }
 
 // resume plans the command that resumes a session here.
-func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
+func (h *host) Resuming(ctx context.Context, req ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
 	x, err := h.Open(ctx, remote.Question{})
 	if err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 				return nil, err
 			}
 		}
-		at.Answers, at.Others, at.Several = s, true, true
+		at.Answers, at.Others, at.Several = s.Answers(), true, true
 		at.Named = func(_, path string) string { return cmp.Or(p.Hosts.NameOf(path), path) }
 		return unnumbered(at), nil
 	}
@@ -165,7 +165,7 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	return &mcp.Index{
-		Answers: s, Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.NamesOf(s.Reader).Name,
+		Answers: s.Answers(), Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.NamesOf(s.Reader).Name,
 		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: slices.Concat(snapshot.Unusable(s.Errors), s.Lacks), Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}

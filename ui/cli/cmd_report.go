@@ -67,7 +67,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	base := q.Request
 	base.Limit, base.Redact = search.All, false // first come the true paths
 	list, x, err := asking.Answer(ctx, q, "listed the sessions", nil, func(ctx context.Context, x *snapshot.Snapshot) (*sessions.Response, error) {
-		return remote.Sessions.Ask(ctx, x, sessions.FromSearch(base))
+		return x.Answers().Sessions(ctx, sessions.FromSearch(base))
 	})
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		o.Mask(list)
 	}
 	facts, listed := append(o.facts(a, list, view.Now), machines(x)...), view.Sessions(list) // while audits are made, the list is not kept
-	src := auditSource(x)
+	src := auditSource(x.Answers())
 	coverage := audit.Coverage{}
 	usage := src.Usage
 	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
@@ -162,7 +162,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	if err != nil {
 		return nil, asking.Problem(ctx, err)
 	}
-	done, err := remote.Recap.Ask(ctx, x, recap.Request{Spec: req.Spec, Limit: report.MostTold, Redact: o.Redact})
+	done, err := x.Answers().Recap(ctx, recap.Request{Spec: req.Spec, Limit: report.MostTold, Redact: o.Redact})
 	if err != nil {
 		return nil, asking.Problem(ctx, err)
 	}
@@ -174,12 +174,12 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 
 func auditSource(from remote.Answers) *report.Source {
 	return &report.Source{
-		Usage: remote.Usage.Of(from), Tools: remote.Tools.Of(from), Commands: remote.Commands.Of(from),
+		Usage: from.Usage, Tools: from.Tools, Commands: from.Commands,
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
-			return remote.Files.Ask(ctx, from, remote.FilesRequest{Request: req})
+			return from.Files(ctx, remote.FilesRequest{Request: req})
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := remote.Calls.Ask(ctx, from, req)
+			l, err := from.Calls(ctx, req)
 			if err != nil {
 				return 0, err
 			}

@@ -120,7 +120,7 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 type auditRun struct {
 	*asking.Command
 	req audit.Request
-	of  *snapshot.Snapshot // the question
+	of  remote.Answers // the question
 }
 
 // trend asks a question again by day, if its answer has room for a chart of that; nil: it has none.
@@ -249,7 +249,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	}
 	answer, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, x *snapshot.Snapshot) (*printer.Audit, error) {
 		asked := *run
-		asked.of = x
+		asked.of = x.Answers()
 		x.Know(&run.Out.Layout)
 		return make(ctx, &asked)
 	})
@@ -269,7 +269,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 			return nil, nil
 		}
 		whole := *run
-		whole.of, whole.req.Since, whole.req.Until, whole.req.Limit = x, time.Time{}, time.Time{}, 1
+		whole.of, whole.req.Since, whole.req.Until, whole.req.Limit = x.Answers(), time.Time{}, time.Time{}, 1
 		all, err := make(ctx, &whole)
 		if err != nil {
 			return nil, asking.Problem(ctx, err)
@@ -312,7 +312,7 @@ func onePath(cmd *cobra.Command, args []string) error {
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := remote.Tools.Ask(ctx, run.of, run.req)
+		t, err := run.of.Tools(ctx, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -334,7 +334,7 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.Risky || len(o.Rule) > 0
 		run.req.Commands, run.req.Results = o.Raw && !ruled, results
-		l, err := remote.Calls.Ask(answering, run.of, run.req)
+		l, err := run.of.Calls(answering, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 	}
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		if !ruled {
-			t, err := remote.Commands.Ask(answering, run.of, run.req)
+			t, err := run.of.Commands(answering, run.req)
 			if err != nil {
 				return nil, err
 			}
@@ -364,7 +364,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are not rows
 		}
-		l, err := remote.Calls.Ask(answering, run.of, run.req)
+		l, err := run.of.Calls(answering, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -378,7 +378,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions, args []string) e
 		file = filepath.ToSlash(a.Absolute(file))
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := remote.Files.Ask(ctx, run.of, remote.FilesRequest{Request: run.req, Name: file})
+		t, err := run.of.Files(ctx, remote.FilesRequest{Request: run.req, Name: file})
 		if err != nil {
 			return nil, err
 		}
@@ -411,7 +411,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) erro
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices price.List) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.Tree
-		t, err := remote.Usage.Ask(ctx, run.of, run.req)
+		t, err := run.of.Usage(ctx, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -424,7 +424,7 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices price.List)
 		}
 		var recent *audit.Recent
 		if run.Out.Format == printer.FormatText || a.JSON {
-			if recent, err = audit.RecentUsage(ctx, remote.Usage.Of(run.of), run.req, run.Out.Layout.Now); err != nil {
+			if recent, err = audit.RecentUsage(ctx, run.of.Usage, run.req, run.Out.Layout.Now); err != nil {
 				return nil, err
 			}
 		}
@@ -442,7 +442,7 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices price.L
 	}
 	run.req.Prices = prices
 	recent, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, x *snapshot.Snapshot) (*audit.Recent, error) {
-		return audit.RecentUsage(ctx, remote.Usage.Of(x), run.req, run.Out.Layout.Now)
+		return audit.RecentUsage(ctx, x.Answers().Usage, run.req, run.Out.Layout.Now)
 	})
 	if err != nil {
 		return err

@@ -351,7 +351,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, nil, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
+	return pageError(b.ask(ctx, nil, func(x *snapshot.Snapshot) error { return answer(auditSource(x.Answers())) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

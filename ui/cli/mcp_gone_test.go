@@ -18,9 +18,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query/engine/entry"
+	"pigrep/remote"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/mcp"
 )
 
@@ -65,8 +65,8 @@ func TestCancelledCallsStop(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				here := *x.Answers.(*snapshot.Snapshot)
-				here.Sent = files
+				here := *x.Answers.(*remote.Index)
+				here.Source = files
 				x.Answers, x.Source = &here, files
 				asked <- ctx
 				give := x.Close

@@ -59,7 +59,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	req.Named, req.Forks, req.Subagents = in.Named, in.Forks, in.Subagents
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
-	list, err := remote.Sessions.Ask(ctx, q, req)
+	list, err := q.Sessions(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ const (
 )
 
 func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
-	res, err := remote.Fix.Ask(ctx, q, fix.Request{
+	res, err := q.Fix(ctx, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})
 	if errors.Is(err, fix.ErrNoWords) {
@@ -269,7 +269,7 @@ func (q *question) audit() audit.Request {
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
 	req.Error, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
-	list, err := remote.Calls.Ask(ctx, q, req)
+	list, err := q.Calls(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -312,11 +312,11 @@ func (r *callRow) text() string {
 func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPage[usageRow], error) {
 	req := q.audit()
 	req.By = in.By.values()
-	table, err := remote.Usage.Ask(ctx, q, req)
+	table, err := q.Usage(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	recent, err := audit.RecentUsage(ctx, remote.Usage.Of(q), req, q.request.Env.Now)
+	recent, err := audit.RecentUsage(ctx, q.Usage, req, q.request.Env.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -424,7 +424,7 @@ var recapOrder = []recap.What{recap.Open, recap.Aborted, recap.Closing, recap.Fa
 
 // recap tells of the latest sessions, the latest first, so that a page that ends early has these.
 func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapFact], error) {
-	res, err := remote.Recap.Ask(ctx, q, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
+	res, err := q.Recap(ctx, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
 	if err != nil {
 		return nil, err
 	}
@@ -529,7 +529,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 		return nil, &Error{codeInput, err.Error(), "name a file as it is now, with lines or without: main.go:10-20"}
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.request.Spec, q.request.Env, q.request.Redact, s.Resume
-	res, err := remote.Blame.Ask(ctx, q, *req)
+	res, err := q.Blame(ctx, *req)
 	if err != nil {
 		return nil, err
 	}

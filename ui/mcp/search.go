@@ -127,7 +127,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+spare, cmp.Or(in.PerSession, hitsOfFirst), in.Flat, order
 	req.UntilDeadline, req.PhraseBytes, req.Answers = true, search.FastPhraseBytes, true
 	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
-	res, err := remote.Search.Ask(ctx, q, req)
+	res, err := q.Search(ctx, req)
 	if err != nil {
 		return nil, err
 	}

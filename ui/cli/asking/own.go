@@ -33,7 +33,7 @@ func RunningIn(a *app.App) []adapter.Running {
 // WithoutOwn asks a question, whose filters are spec, without what LeaveOutOwn leaves out. The answer says so.
 func WithoutOwn[Req, Res any](ctx context.Context, x *snapshot.Snapshot, o *flags.Shared, kind remote.Kind[Req, Res], req *Req, spec *filter.Spec, texts bool) (*Res, error) {
 	said := LeaveOutOwn(x, o, spec, texts)
-	res, err := kind.Ask(ctx, x, *req)
+	res, err := kind.Ask(ctx, x.Answers(), *req)
 	if err == nil {
 		ssh.Lack(res, func(*search.IndexState) {}, said...)
 	}

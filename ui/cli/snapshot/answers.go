@@ -14,6 +14,7 @@ import (
 	"pigrep/query/audit"
 	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
+	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/recap"
@@ -26,28 +27,12 @@ import (
 	"pigrep/ui/printer"
 )
 
-var _ remote.Answers = (*Snapshot)(nil)
-
-// Answer implements remote.Answers: other machines answer if these are asked, or else the index.
-func (x *Snapshot) Answer(ctx context.Context, kind string, request any) (any, error) {
+// Answers returns who answers: other machines if these are asked, or else the index.
+func (x *Snapshot) Answers() remote.Answers {
 	if x.Asking != nil {
-		return x.Asking.Answer(ctx, kind, request)
+		return x.Asking
 	}
-	return remote.Kinds[kind].FromIndex(ctx, x.Reader, x.Agents, x.Source(), request)
-}
-
-// Grep implements remote.Answers.
-func (x *Snapshot) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	if x.Asking != nil {
-		return x.Asking.Grep(ctx, req, visit)
-	}
-	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files()}, req, visit)
-	if sum == nil {
-		sum = &grep.Summary{}
-	}
-	res := &remote.Grepped{Summary: *sum, About: search.About{Index: StateOf(x.Reader)}}
-	res.Index.Complete = true
-	return res, err
+	return &remote.Index{Reader: x.Reader, Agents: x.Agents, Source: x.Source(), Searched: x.Files}
 }
 
 // Titles returns the titles of sessions by their paths.
@@ -81,38 +66,36 @@ type Opening struct {
 var _ remote.Answers = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
-// question asked again.
-func (o *Opening) open(ctx context.Context, of remote.Question, question func(*Snapshot) (any, error)) (any, error) {
+// question asked again. The caller closes the snapshot, if there is an answer.
+func open[Res any](ctx context.Context, o *Opening, of remote.Question, question func(*Snapshot) (*Res, error)) (*Res, *Snapshot, error) {
 	for again := false; ; again = true {
 		x, err := o.Open(ctx, of)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		res, err := question(x)
-		switch {
-		case err == nil:
+		if err == nil {
 			complete(res, x)
 			o.name(res, naming(x))
-		case errors.Is(err, index.ErrDamaged) && !again:
+			return res, x, nil
+		}
+		damaged := errors.Is(err, index.ErrDamaged) && !again
+		if damaged {
 			x.Damaged()
-			x.Close()
-			continue
 		}
-		if list, ok := res.(*audit.CallList); ok && err == nil { // its rows are still to be read
-			each := list.Each
-			list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
-				defer x.Close()
-				naming := naming(x)
-				return each(ctx, func(row *audit.CallRow) error {
-					o.name(row, naming)
-					return visit(row)
-				})
-			}
-			return res, nil
+		if x.Close(); !damaged {
+			return res, nil, err
 		}
-		x.Close()
-		return res, err
 	}
+}
+
+// answer opens the index for a question of a kind.
+func answer[Req, Res any](ctx context.Context, o *Opening, kind remote.Kind[Req, Res], req Req) (*Res, error) {
+	res, x, err := open(ctx, o, questionOf(&req), func(x *Snapshot) (*Res, error) { return kind.Ask(ctx, x.Answers(), req) })
+	if x != nil {
+		x.Close()
+	}
+	return res, err
 }
 
 func complete(answer any, x *Snapshot) {
@@ -174,41 +157,37 @@ func (o *Opening) complete(s *filter.Spec, e *filter.Env, redact *bool, resume *
 	}
 }
 
-// Answer implements remote.Answers.
-func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, error) {
-	switch req := request.(type) {
-	case *search.Request:
-		req.Later = false
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *sessions.Request:
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *audit.Request:
-		o.audit(req)
-	case *remote.FilesRequest:
-		o.audit(&req.Request)
-	case *fix.Request:
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *similar.Request:
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *blame.Request:
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *blame.CommitRequest:
-		o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
-	case *recap.Request:
-		o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
-	}
-	return o.open(ctx, questionOf(request), func(x *Snapshot) (any, error) {
-		answer, err := x.Answer(ctx, kind, request)
-		if err != nil {
-			return answer, err
-		}
-		if values, ok := answer.(*[]sessions.Facet); ok && x.Elsewhere == nil {
-			*values = append(*values, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
-		}
-		return answer, nil
-	})
+func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	req.Later = false
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Search, req)
 }
 
+func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Tally, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Count, req)
+}
+
+func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Facets, req)
+}
+
+func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Sessions, req)
+}
+
+// Values has the host among the values of an index that is here.
+func (o *Opening) Values(ctx context.Context, req struct{}) (*[]sessions.Facet, error) {
+	values, err := answer(ctx, o, remote.Values, req)
+	if err == nil && o.Elsewhere == nil {
+		*values = append(*values, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
+	}
+	return values, err
+}
+
+// audit completes a question about calls and tokens.
 func (o *Opening) audit(req *audit.Request) {
 	o.complete(&req.Spec, &req.Env, &req.Redact, nil)
 	if o.Zone != nil {
@@ -216,19 +195,90 @@ func (o *Opening) audit(req *audit.Request) {
 	}
 }
 
+func (o *Opening) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+	o.audit(&req)
+	return answer(ctx, o, remote.Tools, req)
+}
+
+func (o *Opening) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+	o.audit(&req)
+	return answer(ctx, o, remote.Commands, req)
+}
+
+// Calls closes the index when the rows have been visited.
+func (o *Opening) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+	o.audit(&req)
+	list, x, err := open(ctx, o, questionOf(&req), func(x *Snapshot) (*audit.CallList, error) { return x.Answers().Calls(ctx, req) })
+	if err != nil {
+		return nil, err
+	}
+	each := list.Each
+	list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
+		defer x.Close()
+		naming := naming(x)
+		return each(ctx, func(row *audit.CallRow) error {
+			o.name(row, naming)
+			return visit(row)
+		})
+	}
+	return list, nil
+}
+
+func (o *Opening) Files(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+	o.audit(&req.Request)
+	return answer(ctx, o, remote.Files, req)
+}
+
+func (o *Opening) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+	o.audit(&req)
+	return answer(ctx, o, remote.Usage, req)
+}
+
+func (o *Opening) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Fix, req)
+}
+
+func (o *Opening) Similar(ctx context.Context, req similar.Request) (*similar.Response, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Similar, req)
+}
+
+func (o *Opening) Blame(ctx context.Context, req blame.Request) (*blame.Response, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Blame, req)
+}
+
+func (o *Opening) Commits(ctx context.Context, req blame.CommitRequest) (*blame.CommitResponse, error) {
+	o.complete(&req.Spec, &req.Env, &req.Redact, &req.Resume)
+	return answer(ctx, o, remote.Commits, req)
+}
+
+func (o *Opening) Recap(ctx context.Context, req recap.Request) (*recap.Response, error) {
+	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
+	return answer(ctx, o, remote.Recap, req)
+}
+
+func (o *Opening) Lessons(ctx context.Context, req recap.Request) (*recap.Lessons, error) {
+	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
+	return answer(ctx, o, remote.Lessons, req)
+}
+
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
 	of := remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
-	res, err := o.open(ctx, of, func(x *Snapshot) (any, error) {
+	res, x, err := open(ctx, o, of, func(x *Snapshot) (*remote.Grepped, error) {
 		title, naming := Titles(x.Reader, req.Redact), naming(x)
-		return x.Grep(ctx, req, func(m *grep.Match) error {
+		return x.Answers().Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
 			o.name(m, naming)
 			return visit(m)
 		})
 	})
-	found, _ := res.(*remote.Grepped)
-	return found, err
+	if x != nil {
+		x.Close()
+	}
+	return res, err
 }
 
 // OfHosts is the snapshot of other machines. It has no sessions: what an answer says of them is all
