@@ -34,7 +34,7 @@ var floors = map[string][]string{
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "entry", "literal", "docset", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
-	"internal":     {"redact", "price", "shellcmd", "diff", "session", "human", "terminal", "timespec", "jsonl", "bytescan", "content", "files", "lists", "near", "script"},
+	"internal":     {"redact", "price", "shellcmd", "diff", "session", "human", "terminal", "timespec", "jsonl", "bytescan", "content", "lite", "files", "lists", "near", "script"},
 }
 
 // testOnly packages test and measure the project: the program has none of them.
