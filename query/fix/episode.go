@@ -194,6 +194,9 @@ func (t *trail) session(e *episode) *Session {
 		SessionPath: s.SessionPath, SessionID: s.SessionID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title, Agent: s.Agent, Kept: s.Kept, CWD: s.CWD, Modified: s.Modified,
 		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply, Resume: s.Resume,
 	}
+	if n := len(e.failed); n > 0 {
+		x.failed = t.call(&e.facts[e.failed[n-1]])
+	}
 	changing := func(c event) bool { return e.isRepeated(c.call) || !e.action(c.call).reads() }
 	// A read may have helped only if a read had failed, or if there is nothing else.
 	all := slices.ContainsFunc(e.failed, func(f int) bool { return e.action(f).reads() }) || !slices.ContainsFunc(e.made, changing)

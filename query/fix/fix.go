@@ -107,6 +107,8 @@ type Session struct {
 	Calls       []Call         `json:"calls"`           // after the last occurrence, without those that only read if the failed one did more
 	Reply       *Place         `json:"reply,omitempty"` // the closing one
 	Resume      *search.Resume `json:"resume,omitempty"`
+
+	failed string // the text of the call that failed last
 }
 
 // Place is the text of an entry.

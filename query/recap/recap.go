@@ -32,6 +32,8 @@ type Request struct {
 	Limit  int    // sessions, the latest; 0: all
 	Redact bool   // mask what looks like a secret
 
+	Costless bool // say nothing of costs, which are counted from all sessions
+
 	search.Among
 }
 
@@ -116,9 +118,18 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	if err != nil {
 		return nil, err
 	}
-	err = resp.sum(ctx, r, req)
+	if !req.Costless {
+		if err := resp.sum(ctx, r, req); err != nil {
+			return nil, err
+		}
+	}
+	if req.Redact {
+		for i := range resp.Sessions {
+			redact.Strings(&resp.Sessions[i])
+		}
+	}
 	entry.NewNaming(r).NameAll(resp, "")
-	return resp, err
+	return resp, nil
 }
 
 // gather reads the sessions that pass, to tell of them or to learn from them. Sessions with nothing
@@ -246,11 +257,6 @@ func (r *Response) sum(ctx context.Context, reader *index.Reader, req Request) e
 	}
 	r.PricesOf = t.PricesOf
 	r.add()
-	if req.Redact {
-		for i := range r.Sessions {
-			redact.Strings(&r.Sessions[i])
-		}
-	}
 	return nil
 }
 

@@ -40,6 +40,7 @@ func commands() []command {
 		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", of("grep PATTERN...", nil, nil, runGrep), ""},
+		{"hook", of("hook", noArgs, nil, runHook), ""},
 		{"hosts", of("hosts", noArgs, nil, runHosts), "machines"},
 		{"index", of("index", noArgs, nil, upkeep.RunIndex), "rebuild reindex"},
 		{"init", forShell("init", lists.Map(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
@@ -166,7 +167,13 @@ func newBareCommand(a *app.App) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		err := prepare(a, cmd)
+		if err != nil && cmd.Name() == "hook" && !a.Streams.InTTY { // nothing may disturb an agent
+			return cmd.Flags().Set("off", "true")
+		}
+		return err
+	}
 	root.SetFlagErrorFunc(flagProblem)
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		brief := len(args) > 0 && !slices.Contains(args, "--help")

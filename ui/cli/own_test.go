@@ -23,6 +23,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"export":     {refused: [][]string{{"export", "s000000", "-o", "OUT"}}},
 	"fix":        {refused: [][]string{{"fix", "needle0"}}},
 	"grep":       {refused: [][]string{{"grep", "needle0"}, {"grep", "--no-update", "needle0"}}},
+	"hook":       {other: [][]string{{"hook"}}},  // it fails silently
 	"hosts":      {other: [][]string{{"hosts"}}}, // without a host it ends earlier
 	"index":      {refused: [][]string{{"index"}, {"index", "--rebuild"}, {"index", "--compact"}, {"index", "--merge"}, {"index", "--dry-run"}}},
 	"init":       {other: [][]string{{"init", "bash"}}},

@@ -96,6 +96,7 @@ var Table = []setting{
 	{command: searching, flag: "context", Standard: "0", Yields: []string{"after-context", "before-context"}},
 	{command: searching, flag: "no-pager", Standard: "false"},
 	{command: "grep", flag: "context", Standard: "0", Yields: []string{"after-context", "before-context", "count", "files-with-matches"}},
+	{command: "hook", flag: "off", Standard: "false"},
 	{command: "sessions", flag: "limit", Note: "all, with a query 20"},
 	{command: "sessions", flag: "no-pager", Standard: "false"},
 	{command: "show", flag: "full", Standard: "false"},

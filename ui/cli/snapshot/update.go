@@ -149,6 +149,15 @@ func mergeInBackground(p *location.Location) {
 	inBackground(p, "index", "--merge", "--index-dir", p.IndexDir)
 }
 
+// UpdateInBackground starts `pigrep index` on the same sessions, and does not wait for it.
+func UpdateInBackground(p *location.Location, dirs ...string) {
+	args := []string{"index", "--index-dir", p.IndexDir}
+	for _, dir := range dirs {
+		args = append(args, "--session-dir", p.App.Absolute(dir))
+	}
+	inBackground(p, args...)
+}
+
 func inBackground(p *location.Location, args ...string) {
 	a := p.App
 	if a.Background == nil {
