@@ -98,3 +98,33 @@ func member(m map[string]any, names []string) (string, bool) {
 func IsPatch(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("*** Begin Patch\n")) || bytes.HasPrefix(text, []byte("--- ")) || bytes.HasPrefix(text, []byte("@@ "))
 }
+
+// maxFiles is the number of files of a patch that are kept.
+const maxFiles = 1000
+
+// PatchFiles returns what a patch does to which files. Moving one deletes it and writes
+// another.
+func PatchFiles(patch []byte) (files []session.FileUse) {
+	for line := range bytes.SplitSeq(patch, []byte("\n")) {
+		line = bytes.TrimRight(line, "\r ")
+		header, isHeader := bytes.CutPrefix(line, []byte("*** "))
+		if !isHeader || len(line) > MaxPath || len(files) >= maxFiles {
+			continue
+		}
+		what, name, _ := bytes.Cut(header, []byte(": "))
+		deed, ok := patchDeeds[string(what)]
+		if name = bytes.TrimSpace(name); !ok || len(name) == 0 {
+			continue
+		}
+		if n := len(files); n > 0 && string(what) == "Move to" {
+			files[n-1].Deed = session.DeedDelete
+		}
+		files = append(files, session.FileUse{Path: string(name), Deed: deed})
+	}
+	return files
+}
+
+// patchDeeds are what the headers in a patch say of their files.
+var patchDeeds = map[string]session.Deed{
+	"Add File": session.DeedWrite, "Update File": session.DeedEdit, "Delete File": session.DeedDelete, "Move to": session.DeedWrite,
+}

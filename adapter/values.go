@@ -105,12 +105,13 @@ type Tool struct {
 	Command string          // the argument with a shell command, "" for none
 	Dialect session.Dialect // of the command
 	File    string          // the argument with a path, "" for none
+	Dir     string          // the argument with the directory of a command, "" for none
 	Use     session.Deed    // what is done to the file, if it is not the Deed
 }
 
 // Tools reads a table of tools and returns it by name. Each line begins with a deed and the
-// names of the tools that do it. command= and file= name the arguments with a command or a
-// path; powershell is the dialect of the commands. reads marks a tool that lists lines but
+// names of the tools that do it. command=, dir= and file= name the arguments with a command, its
+// directory or a path; powershell is the dialect of the commands. reads marks a tool that lists lines but
 // also reads the file that it is given.
 func Tools(text string) map[string]Tool {
 	all := make(map[string]Tool)
@@ -126,6 +127,8 @@ func Tools(text string) map[string]Tool {
 				t.Command = value
 			case "file":
 				t.File = value
+			case "dir":
+				t.Dir = value
 			case "powershell":
 				t.Dialect = session.DialectPowerShell
 			case "reads":

@@ -233,7 +233,7 @@ func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
 	f := session.EntryCall{Part: len(p.Entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: adapter.UnknownOutcome}
 	f.Text = adapter.ArgumentsIn(text, c.tool)
 	if c.scan == nil {
-		f.Files = patchFiles(c.patch)
+		f.Files = adapter.PatchFiles(c.patch)
 		return f
 	}
 	f.Dialect = p.dialect()
@@ -241,7 +241,7 @@ func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
 		f.Command, f.Dialect = c.command(does.Command, f.Dialect)
 	}
 	if c.patch != nil {
-		f.Deed, f.Files = session.DeedEdit, patchFiles(c.patch)
+		f.Deed, f.Files = session.DeedEdit, adapter.PatchFiles(c.patch)
 	}
 	if v, ok := c.argument(does.File); ok && does.File != "" {
 		if name := c.scan.String(v); name != "" && len(name) <= adapter.MaxPath {
@@ -444,34 +444,4 @@ func cutPatch(text []byte) []byte {
 		text = text[:end+len(patchEnd)]
 	}
 	return text
-}
-
-// maxFiles is the number of files of a patch that are kept.
-const maxFiles = 1000
-
-// patchFiles returns what a patch does to which files. Moving one deletes it and writes
-// another.
-func patchFiles(patch []byte) (files []session.FileUse) {
-	for line := range bytes.SplitSeq(patch, []byte("\n")) {
-		line = bytes.TrimRight(line, "\r ")
-		header, isHeader := bytes.CutPrefix(line, []byte("*** "))
-		if !isHeader || len(line) > adapter.MaxPath || len(files) >= maxFiles {
-			continue
-		}
-		what, name, _ := bytes.Cut(header, []byte(": "))
-		deed, ok := patchDeeds[string(what)]
-		if name = bytes.TrimSpace(name); !ok || len(name) == 0 {
-			continue
-		}
-		if n := len(files); n > 0 && string(what) == "Move to" {
-			files[n-1].Deed = session.DeedDelete
-		}
-		files = append(files, session.FileUse{Path: string(name), Deed: deed})
-	}
-	return files
-}
-
-// patchDeeds are what the headers in a patch say of their files.
-var patchDeeds = map[string]session.Deed{
-	"Add File": session.DeedWrite, "Update File": session.DeedEdit, "Delete File": session.DeedDelete, "Move to": session.DeedWrite,
 }

@@ -1,0 +1,301 @@
+package adapter
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// A LineParser is what parsers have in common whose agent writes one JSON object a line, an entry each.
+// The agent's Read sets the Entry, and adds its pieces in the order in which a person reads them. The
+// LineParser makes the parts, the facts and the view from them. M is what the parser remembers of earlier
+// lines: it is kept as JSON in State.Memo.
+type LineParser[M any] struct {
+	Builder
+	Known State // so far
+	Memo  M
+
+	// Of the agent.
+	Read  func(v jsonl.Value) // reads an object, whose members are All
+	Tools map[string]Tool
+	Steps map[string]session.Step // see StepOf
+
+	// Of the current entry.
+	All          jsonl.Fields
+	Kind         string    // its type, as it is written
+	Details      []Unknown // its last part has those that no other part contains
+	Diff         []byte    // what a tool recorded of its edits
+	TokensBefore int64     // of a summary
+	pieces       []piece
+}
+
+// piece is what a part of an entry does not say of itself, or what is in no part.
+type piece struct {
+	part  int // the number of its part; of an image, that of the part that it stands before
+	sort  pieceSort
+	id    string
+	tool  string
+	input jsonl.Value
+	image session.Block
+}
+
+type pieceSort uint8
+
+const (
+	callPiece pieceSort = iota
+	imagePiece
+	shellPiece
+)
+
+// State implements Parser.
+func (p *LineParser[M]) State() State {
+	s := p.Known
+	if s.Memo = nil; !reflect.ValueOf(&p.Memo).Elem().IsZero() {
+		s.Memo, _ = json.Marshal(&p.Memo) // which has only values that JSON has
+	}
+	return s
+}
+
+// Reset implements Parser.
+func (p *LineParser[M]) Reset(state State) {
+	var none M
+	p.Known, p.Memo = state, none
+	_ = json.Unmarshal(state.Memo, &p.Memo) // without one, or with one of another form, it stays empty
+}
+
+// Parse implements Parser.
+func (p *LineParser[M]) Parse(line Line, emit func(*session.Entry)) []ParseError {
+	p.Known.Lines = line.Number
+	p.JSON.Trusting, p.Line = line.Wanted != nil, line
+	return Objects(&p.JSON, line, nil, func(v jsonl.Value) {
+		e := p.Begin(line, v)
+		p.Sparse = line.Wanted != nil
+		p.All = p.JSON.Fields(v)
+		p.Kind, p.Details, p.Diff, p.TokensBefore, p.pieces = p.JSON.Name(p.All.Find("type")), p.Details[:0], nil, 0, p.pieces[:0]
+		p.Read(v)
+		p.finish()
+		emit(e)
+	})
+}
+
+// Identify sets the id of the entry, which its copies in other files share, and its time. It returns the time, 0
+// if the entry has none.
+func (p *LineParser[M]) Identify(id, time jsonl.Value) int64 {
+	e := &p.Entry
+	if e.ID = p.JSON.String(id); e.ID != "" {
+		e.Copy, e.Once = max(p.JSON.Hash(id), 1), true
+	} else {
+		e.ID = OffsetID(e.Offset)
+	}
+	at := p.JSON.Time(time)
+	e.Timestamp = p.Known.Time(at)
+	return at
+}
+
+// Message makes the entry a message.
+func (p *LineParser[M]) Message(role string) {
+	p.Entry.Type, p.Entry.Role = session.TypeMessage, role
+}
+
+// AddPrompt adds a text that the user typed.
+func (p *LineParser[M]) AddPrompt(v jsonl.Value) {
+	if text := p.Part(session.KindPrompt, v); p.Entry.Side == "" {
+		p.Builder.AddPrompt(text)
+		p.Entry.UserText = string(p.Prompt)
+	}
+}
+
+// AddCall adds a call.
+func (p *LineParser[M]) AddCall(tool, id string, input jsonl.Value) {
+	c := piece{part: len(p.Entry.Parts), sort: callPiece, id: id, tool: tool, input: input}
+	p.Call(tool, id, input)
+	if len(p.Entry.Parts) == c.part {
+		c.part = -1
+	}
+	p.pieces = append(p.pieces, c)
+}
+
+// AddImage adds an image, whose data is base64. It reports whether it is one.
+func (p *LineParser[M]) AddImage(kind session.Kind, mimeType, data jsonl.Value) bool {
+	if p.JSON.Kind(data) != '"' {
+		return false
+	}
+	image := Image(&p.JSON, mimeType, data)
+	p.Entry.Images = append(p.Entry.Images, session.Image{MimeType: image.MimeType, Size: image.Size})
+	p.pieces = append(p.pieces, piece{part: len(p.Entry.Parts), sort: imagePiece, image: session.Block{Kind: kind, Image: &image}})
+	return true
+}
+
+// AddShell adds a command that the user ran.
+func (p *LineParser[M]) AddShell(command jsonl.Value) {
+	before := len(p.Entry.Parts)
+	if p.Part(session.KindShell, command); len(p.Entry.Parts) > before {
+		p.pieces = append(p.pieces, piece{part: before, sort: shellPiece})
+	}
+}
+
+// AddResult adds text of the result of the entry's call.
+func (p *LineParser[M]) AddResult(v jsonl.Value) {
+	before := len(p.Entry.Parts)
+	if p.JSON.Kind(v) == '"' {
+		p.Part(session.KindResult, v)
+	} else if !v.Empty() {
+		p.AddLeaves(session.KindResult, []Unknown{{Value: v}}, nil)
+	}
+	if len(p.Entry.Parts) > before {
+		p.Entry.Parts[before].ToolCallID = p.Entry.ToolCallID
+	}
+}
+
+// AddStrings adds one part with the strings of the named members, in this order.
+func (p *LineParser[M]) AddStrings(kind session.Kind, all jsonl.Fields, names ...string) {
+	var values []Unknown
+	for _, name := range names {
+		if v := all.Find(name); !v.Empty() {
+			values = append(values, Unknown{Value: v})
+		}
+	}
+	p.AddLeaves(kind, values, nil)
+}
+
+// Detail adds a value to the details.
+func (p *LineParser[M]) Detail(v jsonl.Value) {
+	if !v.Empty() {
+		p.Details = append(p.Details, Unknown{Value: v, Block: true})
+	}
+}
+
+// finish completes the entry that has been read.
+func (p *LineParser[M]) finish() {
+	e := &p.Entry
+	p.SortUnknown()
+	p.AddLeaves(session.KindOther, p.Unknown, nil)
+	p.addDetails()
+	e.Step = p.StepOf(p.Steps, e.CustomType, p.Kind, e.Role)
+	if p.Known.Facts && !e.Pending && !e.Repeats {
+		p.addFacts()
+		e.Facts = p.FactsOf()
+	}
+}
+
+// addDetails adds the details that the parts so far do not contain. If only some texts are wanted and the
+// details have none, nothing is added: they are the last part.
+func (p *LineParser[M]) addDetails() {
+	wanted := !p.Sparse
+	for _, v := range p.Details {
+		wanted = wanted || p.Line.Wanted(p.JSON.Raw(v.Value))
+	}
+	if !wanted || len(p.Details) == 0 {
+		return
+	}
+	held := make([][]byte, 0, 8)
+	for i := range p.Entry.Parts {
+		part := &p.Entry.Parts[i]
+		if part.JSON != nil {
+			held = append(held, jsonl.AppendText(nil, part.JSON))
+		} else if len(part.Text) > 0 {
+			held = append(held, part.Text)
+		}
+	}
+	p.AddLeaves(session.KindDetails, p.Details, held)
+}
+
+// addFacts makes the facts of calls and results. Read has set the usage, and how a result ended but for Failed.
+func (p *LineParser[M]) addFacts() {
+	e, f := &p.Entry, &p.Facts
+	for i := range p.pieces {
+		switch c := &p.pieces[i]; c.sort {
+		case callPiece:
+			f.Calls = append(f.Calls, p.callFacts(c))
+		case shellPiece:
+			f.Calls = append(f.Calls, session.EntryCall{
+				Kind: session.CallShell, Part: c.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: e.Parts[c.part].Text, Outcome: UnknownOutcome,
+			})
+		}
+	}
+	if e.Role != session.RoleToolResult {
+		return
+	}
+	f.IsResult = true
+	f.Failed = !f.Rejected && (e.IsError || f.Exit != session.Unknown && f.Exit != 0)
+	for i := range e.Parts {
+		if e.Parts[i].Kind == session.KindResult {
+			f.Bytes += int64(len(e.Parts[i].Text))
+		}
+	}
+}
+
+func (p *LineParser[M]) callFacts(c *piece) session.EntryCall {
+	does := p.Tools[c.tool]
+	f := session.EntryCall{Part: c.part, Tool: c.tool, ID: c.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: UnknownOutcome}
+	if c.part >= 0 {
+		f.Text = ArgumentsIn(p.Entry.Parts[c.part].Text, c.tool)
+	}
+	if patch := p.JSON.Text(c.input); IsPatch(patch) {
+		f.Files = PatchFiles(patch)
+		return f
+	}
+	input := p.JSON.Fields(c.input)
+	argument := func(name string) []byte {
+		if name == "" {
+			return nil
+		}
+		return p.JSON.Text(input.Find(name))
+	}
+	f.Command, f.Dir = argument(does.Command), string(argument(does.Dir))
+	if path := argument(does.File); len(path) > 0 && len(path) <= MaxPath {
+		f.Files = []session.FileUse{{Path: string(path), Deed: does.Use}}
+	}
+	return f
+}
+
+// View implements Viewer.
+func (p *LineParser[M]) View(e *session.Entry) *session.View {
+	view := &session.View{Rejected: p.Facts.Rejected, Diff: p.Diff, TokensBefore: p.TokensBefore}
+	next := 0
+	for i := range len(e.Parts) + 1 {
+		var own *piece
+		for ; next < len(p.pieces) && p.pieces[next].part <= i; next++ {
+			switch c := &p.pieces[next]; {
+			case c.sort == imagePiece:
+				view.Blocks = append(view.Blocks, c.image)
+			case c.part == i:
+				own = c
+			}
+		}
+		if i == len(e.Parts) || len(e.Parts[i].Text) == 0 && own == nil {
+			continue
+		}
+		b := session.Block{Kind: e.Parts[i].Kind, Text: e.Parts[i].Text}
+		switch {
+		case own == nil:
+		case own.sort == callPiece:
+			b.Text, b.Call = nil, p.viewCall(own)
+		case own.sort == shellPiece:
+			b.Text, b.Shell = nil, &session.Shell{Command: string(b.Text)}
+		}
+		view.Blocks = append(view.Blocks, b)
+	}
+	return view
+}
+
+func (p *LineParser[M]) viewCall(c *piece) *session.Call {
+	does := p.Tools[c.tool]
+	call := &session.Call{ID: c.id, Tool: c.tool, Deed: does.Deed}
+	if c.input.Empty() {
+		return call
+	}
+	call.Raw = p.JSON.Raw(c.input)
+	if p.JSON.Kind(c.input) == '"' {
+		call.Arguments = []session.Argument{{Name: "input", Value: p.JSON.Text(c.input), Text: true}}
+	} else {
+		call.Arguments = Arguments(&p.JSON, c.input)
+	}
+	if a := call.Find(does.Command); a != nil {
+		call.Command = a.Value
+	}
+	AddEdits(call)
+	return call
+}
