@@ -97,6 +97,7 @@ transport.port: %d
 discovery.type: single-node
 plugins.security.allow_default_init_securityindex: true
 plugins.security.authcz.admin_dn: ["CN=nobody"]
+plugins.security.authcz.rest_impersonation_user: {dora: ["ann", "bob", "root"]}
 `, ports[0], ports[1])
 	for _, side := range []string{"transport", "http"} {
 		yml += strings.ReplaceAll(`plugins.security.ssl.SIDE.pemcert_filepath: node.pem
@@ -150,6 +151,7 @@ func TestSecurity(t *testing.T) {
 	if out := bob.must("sessions", "--from", "team"); !strings.Contains(out, "parser-lab") {
 		t.Errorf("what he may see is missing: %s", out)
 	}
+	testTeamPage(t, dora)
 	// Bob says that he is the same machine with the same files.
 	before := ann.must("sessions", "--from", "team", "--json")
 	t.Log(bob.must("push", "team", "--session-dir", bob.sessions))

@@ -49,6 +49,7 @@ type Config struct {
 	Trust        string                                // the command that names another CA, for who shows an ArchiveError
 	Owner        string                                // whose indices are written to; "" for those that all share
 	Wait         time.Duration                         // for the answer to a request; 0: longestWork
+	As           string                                // whose rights requests have instead of User's, if the engine lets User do that; "" for User's
 }
 
 // DefaultPrefix is what the names of indices begin with.
@@ -66,6 +67,8 @@ type Archive struct {
 
 	mu     sync.Mutex // guards secret
 	secret string     // the password, once it is known
+
+	trusted atomic.Bool // the engine has confirmed Config.As
 }
 
 // The errors that callers act on.
@@ -189,6 +192,9 @@ func (a *Archive) call(ctx context.Context, method, path string, body, out any) 
 	if _, err := a.password(ctx); err != nil { // the user may take a while to answer
 		return a.wrap(ctx, err)
 	}
+	if err := a.impersonates(ctx); err != nil {
+		return err
+	}
 	within := cmp.Or(a.config.Wait, longestWork)
 	asking, stop := context.WithTimeoutCause(ctx, within, fmt.Errorf("%w in %v", ErrSilent, within))
 	defer stop()
@@ -205,6 +211,32 @@ func (a *Archive) call(ctx context.Context, method, path string, body, out any) 
 		}
 		return a.wrap(ctx, err)
 	}
+}
+
+// whoami is the request for the user whose rights the engine applies.
+const whoami = "_plugins/_security/authinfo"
+
+// ErrNotAs means that an engine does not answer with the rights of Config.As: it has no security plugin, or does
+// not let the user of the archive ask for others.
+var ErrNotAs = errors.New("the engine does not answer with the rights of")
+
+// impersonates asks the engine once whether it applies the rights of Config.As: an engine that does not know the
+// header would answer with everything that User may see.
+func (a *Archive) impersonates(ctx context.Context) error {
+	if a.config.As == "" || a.trusted.Load() {
+		return nil
+	}
+	var who struct {
+		Name string `json:"user_name"`
+	}
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(a.config.Wait, longestWork))
+	defer stop()
+	err := a.once(ctx, http.MethodGet, whoami, nil, &who)
+	if isStatus(err, http.StatusNotFound) || isStatus(err, http.StatusBadRequest) || isStatus(err, http.StatusForbidden) || err == nil && who.Name != a.config.As {
+		err = fmt.Errorf("%w %s", ErrNotAs, a.config.As)
+	}
+	a.trusted.Store(err == nil)
+	return a.wrap(ctx, err)
 }
 
 // wrap names the archive.
@@ -274,6 +306,9 @@ func (a *Archive) once(ctx context.Context, method, path string, data []byte, ou
 			return err
 		}
 		req.SetBasicAuth(a.config.User, password)
+	}
+	if a.config.As != "" {
+		req.Header.Set("opendistro_security_impersonate_as", a.config.As)
 	}
 	resp, err := a.http.Do(req)
 	if err == nil {

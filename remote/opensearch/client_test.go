@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,5 +181,48 @@ func TestPushIsCompressed(t *testing.T) {
 	text := strings.Repeat("the same words again ", 5000)
 	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, text)}); err != nil || sent == 0 || sent > int64(len(text))/4 {
 		t.Errorf("%d bytes are sent of %d, %v", sent, len(text), err)
+	}
+}
+
+// An archive that is asked with the rights of a user answers only if the engine says that it applies them: one
+// without the security plugin knows nothing of the header, and would show everything.
+func TestRightsOfAUser(t *testing.T) {
+	for _, c := range []struct {
+		name, answer string
+		status       int
+		ok           bool
+	}{
+		{"the user", `{"user_name": "ann"}`, 200, true},
+		{"somebody else", `{"user_name": "reader"}`, 200, false},
+		{"nobody", `{}`, 200, false},
+		{"no plugin", `{"error": "no handler found"}`, 400, false},
+		{"not allowed", `{"error": {"type": "security_exception"}}`, 403, false},
+	} {
+		f := newFake(t)
+		a := f.archive()
+		f.requests = nil
+		a.config.As = "ann"
+		f.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if as := r.Header.Get("opendistro_security_impersonate_as"); as != "ann" {
+				t.Errorf("%s: %s as %q", c.name, r.URL, as)
+			}
+			if r.URL.Path != "/"+whoami {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.answer)
+			return true
+		}
+		var health any
+		for range 2 {
+			err := a.call(t.Context(), http.MethodGet, "_cluster/health", nil, &health)
+			if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrNotAs) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		if n := len(slices.DeleteFunc(f.requests, func(r string) bool { return strings.HasSuffix(r, whoami) })); (n == 2) != c.ok || !c.ok && n > 0 {
+			t.Errorf("%s: %q", c.name, f.requests)
+		}
 	}
 }

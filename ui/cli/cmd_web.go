@@ -48,6 +48,10 @@ type webOptions struct {
 	Port         flags.Number
 	NoOpen       bool
 	Idle         time.Duration
+
+	Listen      string // for a team, with the flags below
+	LoginHeader string
+	Cert, Key   string
 }
 
 func (o *webOptions) AddFlags(cmd *cobra.Command) {
@@ -59,6 +63,9 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
+	}
+	if o.Listen != "" || o.LoginHeader != "" || o.Cert != "" || o.Key != "" {
+		return runTeamWeb(ctx, a, o, q)
 	}
 	listener, err := listen(o.Port.N)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 //     secret, so that the token, which process lists and browser histories may show, is in
 //     no later URL. The cookie is HttpOnly and SameSite=Strict: scripts cannot read it, and
 //     requests from other sites do not carry it.
+//   - Behind a proxy, a Team takes the place of the three above: see team.go.
 //   - Requests with another host (DNS rebinding) or from another origin are refused.
 //   - Only GET and HEAD are answered, and neither changes anything but cookies.
 //   - The Content-Security-Policy limits pages to scripts, styles and requests of this
@@ -57,9 +58,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, status)
 	case status != 0:
 		http.Error(w, why, status)
-	case r.URL.Path == enterPath:
+	case r.URL.Path == enterPath && !s.SignedIn:
 		s.exchangeToken(w, r)
-	case !equal(s.cookie(r, "key"), s.secret):
+	case !s.SignedIn && !equal(s.cookie(r, "key"), s.secret):
 		http.Error(w, "This page is for the user who started it: open the address that `pigrep web` printed.", http.StatusForbidden)
 	default:
 		s.mux.ServeHTTP(w, r)
@@ -71,14 +72,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refuses(r *http.Request) (status int, why string) {
 	foreign, _ := r.Context().Value(foreignKey{}).(bool)
 	site := r.Header.Get("Sec-Fetch-Site")
+	if s.SignedIn && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		site = "" // a colleague's link, in whatever page it stands
+	}
 	switch origin := r.Header.Get("Origin"); {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		return http.StatusMethodNotAllowed, "Only GET and HEAD are answered."
 	case foreign:
 		return http.StatusForbidden, "This page is for the user who started it."
-	case !s.isHost(r.Host):
+	case !s.SignedIn && !s.isHost(r.Host):
 		return http.StatusForbidden, "This server does not answer for this host name."
-	case origin != "" && origin != "http://"+r.Host, site != "" && site != "none" && site != "same-origin" && r.URL.Path != enterPath:
+	case origin != "" && origin != "http://"+r.Host && !(s.SignedIn && origin == "https://"+r.Host), site != "" && site != "none" && site != "same-origin" && r.URL.Path != enterPath:
 		return http.StatusForbidden, "Requests from other sites are refused."
 	case path.Clean(r.URL.Path) != r.URL.Path || strings.ContainsAny(r.URL.Path, "\\\x00"):
 		return http.StatusNotFound, errNoPage.Message

@@ -51,6 +51,8 @@ type Options struct {
 	// Foreign reports whether a connection belongs to another user of this machine, as far as
 	// the system says.
 	Foreign func(net.Conn) bool
+
+	SignedIn bool // a Team passes on the requests of one person: no token and no cookie are needed
 }
 
 // Backend does the work for the pages. Its functions may be called concurrently. The pages
@@ -126,13 +128,16 @@ func (s *Server) pages() []page {
 	if s.Hosts != nil {
 		status = page{"/hosts", "Hosts", (*Server).showHosts}
 	}
-	return []page{
+	pages := []page{
 		{"/", "Search", (*Server).showSearch},
 		{"/sessions", "Sessions", (*Server).showSessions},
 		{"/audit", "Audit", figures("Audit", (*report.View).Audit)}, // what tools did
 		{"/usage", "Usage", figures("Usage", (*report.View).Usage)}, // tokens and cost
-		status,
 	}
+	if s.SignedIn { // what this machine has is nobody's business
+		return pages
+	}
+	return append(pages, status)
 }
 
 // handler answers a request. If it returns an error, it must not have written anything.
@@ -173,11 +178,6 @@ func (s *Server) handle(pattern string, h handler) {
 // ErrIdle means that a server stopped because nobody used it.
 var ErrIdle = errors.New("nobody has used the page")
 
-const (
-	headerTimeout = 10 * time.Second // to read the headers of a request
-	grace         = time.Second      // to finish running requests when the server stops
-)
-
 // Serve answers requests until the context ends. It returns ErrIdle if the server was idle for
 // too long.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -187,30 +187,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.life.end = time.AfterFunc(s.life.idle, func() { stop(ErrIdle) })
 		defer s.life.end.Stop()
 	}
-	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: nil,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.connContext,
-	}
-	var running sync.WaitGroup
-	running.Go(func() { s.Follow(ctx, s.life.report) })
-	running.Go(func() {
-		<-ctx.Done()
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		if h.Shutdown(late) != nil {
-			_ = h.Close() // every connection is dropped, whatever the error
-		}
-	})
-	err := h.Serve(l)
+	var following sync.WaitGroup
+	following.Go(func() { s.Follow(ctx, s.life.report) })
+	err := serve(ctx, l, s, s.connContext)
 	stop(nil)
-	running.Wait()
-	if !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrIdle) {
+	following.Wait()
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, ErrIdle) {
 		return cause
 	}
-	return nil
+	return err
 }
 
 // life stops an idle server, and notifies open pages of changes of the index.

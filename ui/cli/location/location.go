@@ -106,10 +106,20 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 	if len(o.From) == 0 {
 		return nil
 	}
+	return p.findArchives(o, "")
+}
+
+func (p *Location) findArchives(o *flags.Shared, as string) (err error) {
 	p.Hosts, p.Elsewhere = &ssh.Hosts{}, &Elsewhere{}
-	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait)
+	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait, as)
 	p.nameHost()
 	return err
+}
+
+// As returns the location of the same archives, which are asked with the rights of a user.
+func (p *Location) As(o *flags.Shared, user string) (*Location, error) {
+	as := *p
+	return &as, as.findArchives(o, user)
 }
 
 func (p *Location) nameHost() {

@@ -148,6 +148,10 @@ func (l Remotes) Open(a *app.App, name string) (*opensearch.Archive, error) {
 
 // Open returns the archive, which messages call by a name.
 func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
+	return r.open(a, name, "")
+}
+
+func (r *Remote) open(a *app.App, name, as string) (*opensearch.Archive, error) {
 	if r.Prefix != "" && !nameForm().MatchString(r.Prefix) {
 		return nil, problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
 	}
@@ -162,7 +166,7 @@ func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
 			return nil, err
 		}
 	}
-	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Owner: owner, Trust: r.addCommand(name, func(r *Remote) { r.CA = "FILE" })}
+	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Owner: owner, As: as, Trust: r.addCommand(name, func(r *Remote) { r.CA = "FILE" })}
 	c.Password = func(ctx context.Context) (string, error) { return r.password(ctx, a) }
 	if r.CA != "" {
 		var err error
@@ -211,8 +215,9 @@ func firstLine(data []byte) string {
 	return strings.TrimRight(string(line), "\r")
 }
 
-// Sources returns the archives of the names, which are waited for, and whether this machine is among them.
-func Sources(a *app.App, names []string, wait time.Duration) (sources []remote.Source, here bool, err error) {
+// Sources returns the archives of the names, which are waited for, and whether this machine is among them. The
+// archives are asked with the rights of a user; "" for those of their own.
+func Sources(a *app.App, names []string, wait time.Duration, as string) (sources []remote.Source, here bool, err error) {
 	list, err := Read(a)
 	if err != nil {
 		return nil, false, err
@@ -223,7 +228,11 @@ func Sources(a *app.App, names []string, wait time.Duration) (sources []remote.S
 				here = true
 				continue
 			}
-			archive, err := list.Open(a, name)
+			r, err := list.Find(name)
+			if err != nil {
+				return nil, false, err
+			}
+			archive, err := r.open(a, name, as)
 			if err != nil {
 				return nil, false, err
 			}
