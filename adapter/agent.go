@@ -38,20 +38,24 @@ type Agent interface {
 	Roots(env Environment) ([]Root, error)
 }
 
-// A Profile is what an Agent says of itself, and of where people run it. An agent that embeds
-// it need say no more.
+// A Profile is what an Agent says of itself, and of where people run it: tables. An agent that
+// embeds it need say no more than Recognize and Parse.
 type Profile struct {
 	ID      string // see Agent.Name
 	Title   string // see Agent.Label
 	Reading int    // see Agent.Revision
 
-	Dir         func(env Environment) string // where it keeps its files, its skills among them
-	Kept        string                       // which, as a table: see Stores
-	Variables   []Variable                   // of the environment, that pigrep reads
-	CurrentID   string                       // the variable with the id of the session that a process was started in; "" for none
-	CurrentPath string                       // that with its path
-	ClientNames []string                     // how it names itself as a client of MCP servers
-	Deleting    string                       // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
+	Homes     string     // where it keeps its files, the one in use first, as words of Places
+	Sessions  string     // the directory below them with the sessions, with slashes; "" if they are themselves that
+	Files     string     // which files below Sessions are sessions, as of NewLayout
+	Kept      string     // what it keeps, as a table: see Stores
+	Variables []Variable // of the environment, that pigrep reads
+	Resuming
+
+	CurrentID   string   // the variable with the id of the session that a process was started in; "" for none
+	CurrentPath string   // that with its path
+	ClientNames []string // how it names itself as a client of MCP servers
+	Deleting    string   // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
 
 	// HasPackage reports whether a settings file lists a package of this name. It is nil if there
 	// are no packages of this program for the agent.

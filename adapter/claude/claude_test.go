@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -78,7 +77,7 @@ func TestLayout(t *testing.T) {
 		"p/" + id + "/subagents/agent-a.meta.json": false,
 		"p/" + id + "/workflows/agent-a1.jsonl":    false,
 	} {
-		if got := file(layout{}, path); got != want {
+		if got := file(adapter.NewLayout("", files), path); got != want {
 			t.Errorf("%s: opened %t, want %t", path, got, want)
 		}
 		if got := file(home, projects+"/"+path); got != want {
@@ -91,7 +90,8 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	path := []byte("p/" + id + "/subagents/agent-a1.jsonl")
-	if n := testing.AllocsPerRun(100, func() { layout{}.Enter(path[:40]); layout{}.File(path) }); n > 0 {
+	l := adapter.NewLayout("", files)
+	if n := testing.AllocsPerRun(100, func() { l.Enter(path[:40]); l.File(path) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -109,7 +109,7 @@ func TestDesktop(t *testing.T) {
 		local + ".other/projects/p/a.jsonl": false,
 		"audit.jsonl":                       false,
 	} {
-		if got := file(desktopLayout{}, path); got != want {
+		if got := file(adapter.NewLayout("*/*/*/.claude/projects", files), path); got != want {
 			t.Errorf("%s: opened %t, want %t", path, got, want)
 		}
 	}
@@ -251,13 +251,15 @@ func TestMemo(t *testing.T) {
 		m.Queue = adapter.Remember(m.Queue, queued{1 << 50, 1 << 28, true, 1 << 63}, mostQueued)
 		m.Tasks = adapter.Remember(m.Tasks, task{long[:longestID], long[:longestID]}, mostTasks)
 	}
-	whole := m.bytes()
-	var again memo
-	if err := json.Unmarshal(whole, &again); err != nil || len(whole) > adapter.MaxMemo || !slices.Equal(again.bytes(), whole) || len(again.Tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
-		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.bytes()))
+	p := New().Parse(adapter.State{}).(*parser)
+	p.Memo = m
+	whole := p.State().Memo
+	p.Reset(adapter.State{Memo: whole})
+	if len(whole) > adapter.MaxMemo || !slices.Equal(p.State().Memo, whole) || len(p.Memo.Tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
+		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(p.State().Memo))
 	}
 	for i := range whole {
-		_ = json.Unmarshal(whole[:i], &again) // of another version
+		p.Reset(adapter.State{Memo: whole[:i]}) // of another version
 	}
 }
 

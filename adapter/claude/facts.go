@@ -12,11 +12,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// factsOf returns the facts of the entry that has been read, nil when it has none.
-func (p *parser) factsOf() *session.EntryFacts {
+// readFacts reads the facts of the entry that has been read.
+func (p *parser) readFacts() {
 	e, f := &p.Entry, &p.Facts
 	if e.Pending {
-		return nil
+		return
 	}
 	switch e.Role {
 	case session.RoleAssistant:
@@ -32,7 +32,6 @@ func (p *parser) factsOf() *session.EntryFacts {
 			}
 		}
 	}
-	return p.FactsOf()
 }
 
 // replyFacts reads the usage of a reply, which is repeated in each line of it, and its calls.
@@ -61,7 +60,7 @@ func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
 	written := p.JSON.Fields(all.Find("cache_creation"))
 	u.LongWrite = min(adapter.Tokens(&p.JSON, written.Find("ephemeral_1h_input_tokens"), u), u.CacheWrite)
 	u.Faster = p.JSON.Name(all.Find("speed")) == "fast" || p.JSON.Name(all.Find("service_tier")) == "priority"
-	cost := p.all.Find("costUSD") // of versions before 1.0
+	cost := p.All.Find("costUSD") // of versions before 1.0
 	u.Cost, u.NoCost = adapter.Cost(&p.JSON, cost, u), cost.Empty()
 }
 
@@ -148,7 +147,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			f.Exit = code
 		}
 	}
-	made := p.JSON.Fields(p.all.Find("toolUseResult"))
+	made := p.JSON.Fields(p.All.Find("toolUseResult"))
 	if f.Duration = adapter.Millis(&p.JSON, made.Find("totalDurationMs")); f.Duration == session.Unknown {
 		f.Duration = adapter.Millis(&p.JSON, made.Find("durationMs"))
 	}
@@ -166,7 +165,7 @@ func (p *parser) inBackground(f *session.EntryFacts, made jsonl.Fields) {
 	if t := p.JSON.Fields(made.Find("task")); len(t) > 0 {
 		of, id = t, p.JSON.Text(t.Find("task_id"))
 	}
-	for _, t := range p.memo.Tasks {
+	for _, t := range p.Memo.Tasks {
 		if len(id) == 0 || t.ID != string(id) {
 			continue
 		}

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -19,7 +18,7 @@ import (
 
 // place says where the entry that has been read is in the conversation.
 func (p *parser) place() {
-	e, m := &p.Entry, &p.memo
+	e, m := &p.Entry, &p.Memo
 	p.context(&m.CWD, "cwd")
 	p.context(&m.Git, "gitBranch")
 	e.Context = session.Context{CWD: m.CWD, Git: m.Git}
@@ -27,15 +26,15 @@ func (p *parser) place() {
 		e.Apart = true
 		return
 	}
-	if parent := p.all.Find("parentUuid"); !parent.Empty() {
+	if parent := p.All.Find("parentUuid"); !parent.Empty() {
 		e.HasParent, e.ParentID = true, p.JSON.String(parent)
 	}
 	if e.ParentID == "" {
-		if parent := p.JSON.String(p.all.Find("logicalParentUuid")); parent != "" {
+		if parent := p.JSON.String(p.All.Find("logicalParentUuid")); parent != "" {
 			e.HasParent, e.ParentID = true, parent
 		}
 	}
-	if v := p.JSON.Fields(p.all.Find("toolUseResult")).Find("backgroundTaskId"); p.JSON.Kind(v) == '"' {
+	if v := p.JSON.Fields(p.All.Find("toolUseResult")).Find("backgroundTaskId"); p.JSON.Kind(v) == '"' {
 		m.Tasks = adapter.Remember(m.Tasks, task{adapter.Short(p.JSON.String(v), longestID), adapter.Short(e.ToolCallID, longestID)}, mostTasks)
 	}
 	if e.Role == session.RoleAssistant {
@@ -45,25 +44,25 @@ func (p *parser) place() {
 		p.follow()
 		return
 	}
-	if e.Side = p.JSON.String(p.all.Find("agentId")); e.Side == "" {
+	if e.Side = p.JSON.String(p.All.Find("agentId")); e.Side == "" {
 		e.Side = "sidechain"
 	}
 }
 
 // isBeside reports whether the line is of a subagent in the file of the session that it works
 // for, as old versions wrote it.
-func (p *parser) isBeside() bool { return !p.agent && p.JSON.IsTrue(p.all.Find("isSidechain")) }
+func (p *parser) isBeside() bool { return !p.agent && p.JSON.IsTrue(p.All.Find("isSidechain")) }
 
 // context changes what holds from the line on, if it says so.
 func (p *parser) context(holds *string, key string) {
-	if v := p.all.Find(key); !v.Empty() && string(p.JSON.Text(v)) != *holds {
+	if v := p.All.Find(key); !v.Empty() && string(p.JSON.Text(v)) != *holds {
 		*holds = adapter.Short(p.JSON.String(v), longestPlace)
 	}
 }
 
 // follow says whether the entry continues the branch or hangs beside it.
 func (p *parser) follow() {
-	e, m := &p.Entry, &p.memo
+	e, m := &p.Entry, &p.Memo
 	id, parent, message := xxhash.Sum64String(e.ID), xxhash.Sum64String(e.ParentID), uint64(0)
 	if e.Message != "" {
 		message = xxhash.Sum64String(e.Message)
@@ -125,25 +124,16 @@ const (
 	longestPlace   = 400 // directory or branch
 )
 
-// bytes returns the memo as a State keeps it, nil if it is empty.
-func (m *memo) bytes() []byte {
-	if m.CWD == "" && m.Git == "" && m.Tip == "" && m.Message == 0 && len(m.Group)+len(m.Asides)+len(m.Queue)+len(m.Tasks) == 0 {
-		return nil
-	}
-	data, _ := json.Marshal(m) // which has only values that JSON has
-	return data
-}
-
 // A prompt that is typed while a turn runs is written when it enters the queue, and again when
 // it leaves it: in the line of a user, or in an attachment. Versions up to 2.1.63 do not write
 // it again if it is taken into the running turn.
 
 // readQueue reads what happened to the queue.
 func (p *parser) readQueue() {
-	e, m, content := &p.Entry, &p.memo, p.all.Find("content")
-	operation := p.JSON.Name(p.all.Find("operation"))
+	e, m, content := &p.Entry, &p.Memo, p.All.Find("content")
+	operation := p.JSON.Name(p.All.Find("operation"))
 	e.CustomType = operation
-	p.MissOthers(p.all, lineKeys, "operation", "content")
+	p.MissOthers(p.All, lineKeys, "operation", "content")
 	switch operation {
 	case "enqueue":
 		p.readBlocks(content, session.KindPrompt)
@@ -205,7 +195,7 @@ func (p *parser) typed() []byte {
 // waited together may be one prompt, with a line each. An attachment repeats those that were
 // taken into the running turn, too.
 func (p *parser) shadow(taken bool) {
-	m := &p.memo
+	m := &p.Memo
 	if len(m.Queue) == 0 {
 		return
 	}

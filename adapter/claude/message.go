@@ -40,9 +40,9 @@ type call struct {
 
 // readMessage reads a line with a message and writes its parts.
 func (p *parser) readMessage(typ string) {
-	e, v := &p.Entry, p.all.Find("message")
+	e, v := &p.Entry, p.All.Find("message")
 	e.Type = session.TypeMessage
-	p.MissOthers(p.all, messageLineKeys)
+	p.MissOthers(p.All, messageLineKeys)
 	p.message = p.JSON.Fields(v)
 	if p.JSON.Kind(v) != '{' && !v.Empty() {
 		p.Miss(v)
@@ -69,7 +69,7 @@ func (p *parser) readMessage(typ string) {
 			p.shadow(false)
 		}
 	}
-	p.other()
+	p.Rest()
 	p.details()
 }
 
@@ -216,7 +216,7 @@ func (p *parser) writeBlocks() {
 // writeFailure makes the text of a reply an error if Claude Code wrote it in place of one.
 func (p *parser) writeFailure() {
 	e := &p.Entry
-	if !p.JSON.IsTrue(p.all.Find("isApiErrorMessage")) {
+	if !p.JSON.IsTrue(p.All.Find("isApiErrorMessage")) {
 		return
 	}
 	e.IsError = true

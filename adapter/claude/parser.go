@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"encoding/json"
 	"path"
 	"strings"
 
@@ -14,41 +13,24 @@ import (
 // Parse implements adapter.Adapter.
 func (Agent) Parse(state adapter.State) adapter.Parser {
 	p := &parser{detailed: jsonl.Leaves{Omit: noDetails}}
-	p.Leaves.Omit = noText
+	p.Leaves.Omit, p.Read = noText, p.read
 	p.Reset(state)
 	return p
 }
 
 type parser struct {
-	adapter.Builder
-	state    adapter.State
-	memo     memo
-	agent    bool // the file is that of a subagent
+	adapter.Walker[memo]
 	detailed jsonl.Leaves
 
 	// Of the current entry.
-	all     jsonl.Fields // of the line
 	message jsonl.Fields
 	blocks  []block
 	held    [][]byte          // texts of parts that details may repeat
 	values  []adapter.Unknown // of the details
 	budget  int               // bytes of held that may still be searched
 
+	agent    bool // the file is that of a subagent
 	rejected bool // the person did not let the call of this result run
-}
-
-// State implements adapter.Parser.
-func (p *parser) State() adapter.State {
-	s := p.state
-	s.Memo = p.memo.bytes()
-	return s
-}
-
-// Reset implements adapter.Parser.
-func (p *parser) Reset(state adapter.State) {
-	p.state, p.memo = state, memo{}
-	_ = json.Unmarshal(state.Memo, &p.memo) // without one, or with one of another form, it stays empty
-	p.agent = strings.HasPrefix(session.BaseName(state.Path), "agent-")
 }
 
 // parentOf returns the session that a subagent in this file works for, as the directory says.
@@ -60,39 +42,32 @@ func parentOf(file string) string {
 	return path.Base(before)
 }
 
-// Parse implements adapter.Parser.
-func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
-	p.state.Lines = line.Number
-	p.JSON.Trusting, p.Line = line.Wanted != nil, line
-	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
-}
+// read reads the line.
+func (p *parser) read() bool {
+	e := &p.Entry
+	p.message, p.rejected, p.blocks = nil, false, p.blocks[:0]
+	p.Sparse = p.Sparse && !p.wantsDetails()
+	p.agent = strings.HasPrefix(session.BaseName(p.Past.Path), "agent-")
 
-func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	e := p.Begin(line, v)
-	p.all, p.message, p.rejected, p.blocks = p.JSON.Fields(v), nil, false, p.blocks[:0]
-	p.Sparse = line.Wanted != nil && !p.wantsDetails()
-
-	typ := p.JSON.Name(p.all.Find("type"))
+	typ := p.JSON.Name(p.All.Find("type"))
 	e.Type = typ
-	at := p.JSON.Time(p.all.Find("timestamp"))
-	if p.state.Header.Version != 0 || knownLines[e.Type] {
-		p.header(at)
+	if p.Past.Header.Version != 0 || knownLines[typ] {
+		p.header()
 	}
-	e.Timestamp = p.state.Time(at)
-	id := p.all.Find("uuid")
+	id := p.All.Find("uuid")
 	if e.ID = p.JSON.String(id); e.ID != "" {
 		e.Copy, e.Once = max(p.JSON.Hash(id), 1), true
 	} else {
 		e.ID = adapter.OffsetID(e.Offset)
 	}
-	p.read()
-	p.other()
+	p.readType()
+	p.Rest()
 	p.place()
 	e.Step = p.stepOf(typ)
-	if p.state.Facts {
-		e.Facts = p.factsOf()
+	if p.Past.Facts {
+		p.readFacts()
 	}
-	emit(e)
+	return true
 }
 
 // stepOf returns the step that a line is; session.Talk for conversation.
@@ -115,19 +90,19 @@ func (p *parser) stepOf(typ string) session.Step {
 }
 
 // header reads what a line says of the session.
-func (p *parser) header(at int64) {
-	h := &p.state.Header
-	own, first := p.JSON.Text(p.all.Find("sessionId")), h.Timestamp.IsZero() && at != 0
+func (p *parser) header() {
+	h := &p.Past.Header
+	own, first := p.JSON.Text(p.All.Find("sessionId")), h.Timestamp.IsZero() && p.At != 0
 	if h.Version == 0 {
 		h.Version, h.Offset = 2, p.Entry.Offset
-		switch base := session.BaseName(p.state.Path); {
+		switch base := session.BaseName(p.Past.Path); {
 		case p.agent:
-			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.state.Path)
+			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.Past.Path)
 		case adapter.IsUUID(base):
 			h.ID = base
 		}
 	}
-	switch from := p.JSON.Fields(p.all.Find("forkedFrom")).Find("sessionId"); {
+	switch from := p.JSON.Fields(p.All.Find("forkedFrom")).Find("sessionId"); {
 	case p.agent && h.ParentSession == "":
 		h.ParentSession = string(own)
 	case p.agent:
@@ -139,20 +114,20 @@ func (p *parser) header(at int64) {
 		h.Relation, h.ParentSession = session.Copied, string(own)
 	}
 	if h.CWD == "" {
-		h.CWD = p.JSON.String(p.all.Find("cwd"))
-	} else if moved := p.all.Find("relocatedCwd"); p.JSON.Kind(moved) == '"' {
+		h.CWD = p.JSON.String(p.All.Find("cwd"))
+	} else if moved := p.All.Find("relocatedCwd"); p.JSON.Kind(moved) == '"' {
 		h.CWD = p.JSON.String(moved)
 	}
-	if git := p.JSON.Text(p.all.Find("gitBranch")); len(git) > 0 && string(git) != h.Git {
+	if git := p.JSON.Text(p.All.Find("gitBranch")); len(git) > 0 && string(git) != h.Git {
 		h.Git = string(git)
 	}
 	if first {
-		h.Timestamp = adapter.TimeOf(at)
+		h.Timestamp = adapter.TimeOf(p.At)
 	}
 }
 
-// read reads the members that depend on the type of the line.
-func (p *parser) read() {
+// readType reads the members that depend on the type of the line.
+func (p *parser) readType() {
 	e := &p.Entry
 	switch typ := e.Type; typ {
 	case lineUser, lineAssistant:
@@ -166,11 +141,11 @@ func (p *parser) read() {
 	case lineQueue:
 		p.readQueue()
 	case lineSnapshot: // the names of files that calls name
-		p.MissOthers(p.all, lineKeys, "snapshot")
+		p.MissOthers(p.All, lineKeys, "snapshot")
 	case lineTag:
-		e.Type, e.Label = session.TypeLabel, p.JSON.String(p.all.Find("tag"))
-		p.Part(session.KindLabel, p.all.Find("tag"))
-		p.MissOthers(p.all, lineKeys, "tag")
+		e.Type, e.Label = session.TypeLabel, p.JSON.String(p.All.Find("tag"))
+		p.Part(session.KindLabel, p.All.Find("tag"))
+		p.MissOthers(p.All, lineKeys, "tag")
 	default:
 		if t, ok := titleLines[typ]; ok {
 			p.readTitle(t.key, t.rank)
@@ -186,28 +161,28 @@ func (p *parser) readState() {
 	if stateLines[e.Type] {
 		kind = session.KindData
 	}
-	switch target := p.all.Find("leafUuid"); {
+	switch target := p.All.Find("leafUuid"); {
 	case kind == session.KindOther:
 		p.Strange("line", e.Type)
 	case e.Type == lineLastPrompt && (p.JSON.Kind(target) == '"' || p.JSON.Kind(target) == 'n'):
 		e.Type, e.TargetID = session.TypeLeaf, p.JSON.String(target)
 	}
-	p.restOf(kind, jsonl.Value{}, p.all, lineKeys)
+	p.restOf(kind, jsonl.Value{}, p.All, lineKeys)
 }
 
 func (p *parser) readTitle(key string, rank uint8) {
 	e := &p.Entry
-	name := p.all.Find(key)
+	name := p.All.Find(key)
 	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.JSON.String(name), rank
-	e.TargetID = p.JSON.String(p.all.Find("leafUuid"))
+	e.TargetID = p.JSON.String(p.All.Find("leafUuid"))
 	p.Part(session.KindTitle, name)
-	p.MissOthers(p.all, lineKeys, key)
+	p.MissOthers(p.All, lineKeys, key)
 }
 
 // readAttachment reads what Claude Code attached to a prompt.
 func (p *parser) readAttachment() {
-	e, v := &p.Entry, p.all.Find("attachment")
-	p.MissOthers(p.all, lineKeys, "attachment")
+	e, v := &p.Entry, p.All.Find("attachment")
+	p.MissOthers(p.All, lineKeys, "attachment")
 	all := p.JSON.Fields(v)
 	e.CustomType = p.JSON.Name(all.Find("type"))
 	if e.CustomType == "queued_command" {
@@ -223,8 +198,8 @@ func (p *parser) readAttachment() {
 
 // readProgress reads what a tool said while it ran.
 func (p *parser) readProgress() {
-	all := p.JSON.Fields(p.all.Find("data"))
-	p.MissOthers(p.all, lineKeys, "data")
+	all := p.JSON.Fields(p.All.Find("data"))
+	p.MissOthers(p.All, lineKeys, "data")
 	p.Entry.CustomType = p.JSON.Name(all.Find("type"))
 	skip := ""
 	if !all.Find("message").Empty() {
@@ -235,8 +210,8 @@ func (p *parser) readProgress() {
 
 // readSystem reads what Claude Code says of the session.
 func (p *parser) readSystem() {
-	e, content := &p.Entry, p.all.Find("content")
-	e.CustomType = p.JSON.Name(p.all.Find("subtype"))
+	e, content := &p.Entry, p.All.Find("content")
+	e.CustomType = p.JSON.Name(p.All.Find("subtype"))
 	kind, ok := subtypes[e.CustomType]
 	if !ok {
 		kind = session.KindOther
@@ -246,15 +221,15 @@ func (p *parser) readSystem() {
 	case e.CustomType == "local_command" && p.JSON.Kind(content) == '"':
 		p.readTexts(content)
 		p.writeUser()
-		p.MissOthers(p.all, lineKeys, "content")
+		p.MissOthers(p.All, lineKeys, "content")
 		return
 	case e.CustomType == "compact_boundary":
 		e.Type = session.TypeCompaction
-		p.readBoundary(p.JSON.Fields(p.all.Find("compactMetadata")))
+		p.readBoundary(p.JSON.Fields(p.All.Find("compactMetadata")))
 	case kind == session.KindNote || kind == session.KindSummary:
 		e.Type = session.TypeCustomMessage
 	}
-	p.restOf(kind, content, p.all, systemKeys)
+	p.restOf(kind, content, p.All, systemKeys)
 }
 
 // readBoundary reads what a compaction keeps of the conversation before it.

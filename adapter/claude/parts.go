@@ -41,13 +41,6 @@ func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, 
 	p.Add(kind, p.JSON.Keep(leaves.End()))
 }
 
-// other adds the strings that no rule covers, in file order.
-func (p *parser) other() {
-	p.SortUnknown()
-	p.AddLeaves(session.KindOther, p.Unknown, nil)
-	p.Unknown = p.Unknown[:0]
-}
-
 // detailKeys are the members of a line with a message whose text is details.
 var detailKeys = []string{"toolUseResult", "planContent", "classifierMetaLines", "mcpMeta"}
 
@@ -59,7 +52,7 @@ const heldBudget = 64 << 20
 // then be read.
 func (p *parser) wantsDetails() bool {
 	return slices.ContainsFunc(detailKeys, func(key string) bool {
-		v := p.all.Find(key)
+		v := p.All.Find(key)
 		return !v.Empty() && p.Line.Wanted(p.JSON.Raw(v))
 	})
 }
@@ -75,7 +68,7 @@ func (p *parser) details() {
 	}
 	p.values, p.budget = p.values[:0], heldBudget
 	for _, key := range detailKeys {
-		switch v := p.all.Find(key); p.JSON.Kind(v) {
+		switch v := p.All.Find(key); p.JSON.Kind(v) {
 		case '{':
 			p.detailsOf(p.JSON.Fields(v))
 		case '[', '"':

@@ -63,10 +63,10 @@ func (p *parser) readTexts(v jsonl.Value) {
 	text := p.JSON.Text(v)
 	body := trimStart(text)
 	switch {
-	case p.JSON.IsTrue(p.all.Find("isCompactSummary")):
+	case p.JSON.IsTrue(p.All.Find("isCompactSummary")):
 		p.addText(textBlock, session.KindSummary, text)
 		return
-	case p.JSON.IsTrue(p.all.Find("isMeta")):
+	case p.JSON.IsTrue(p.All.Find("isMeta")):
 		p.addText(textBlock, session.KindSystem, text)
 		return
 	}

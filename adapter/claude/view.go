@@ -14,7 +14,7 @@ import (
 func (p *parser) View(e *session.Entry) *session.View {
 	view := &session.View{Rejected: p.rejected}
 	if e.Type == session.TypeCompaction {
-		view.TokensBefore, _ = p.JSON.Int(p.JSON.Fields(p.all.Find("compactMetadata")).Find("preTokens"))
+		view.TokensBefore, _ = p.JSON.Int(p.JSON.Fields(p.All.Find("compactMetadata")).Find("preTokens"))
 	}
 	done := make(map[int]bool)
 	for i := range p.blocks {
@@ -67,7 +67,7 @@ func (p *parser) viewCall(b *block) *session.Call {
 // diff returns what an edit changed, as Claude Code recorded it, as a unified diff; nil if
 // there is none.
 func (p *parser) diff() []byte {
-	made := p.JSON.Fields(p.all.Find("toolUseResult"))
+	made := p.JSON.Fields(p.All.Find("toolUseResult"))
 	patch := made.Find("structuredPatch")
 	if p.JSON.Kind(patch) != '[' {
 		return nil

@@ -228,7 +228,7 @@ func (p *parser) writeCall() []byte {
 
 // callFacts returns the facts of a call with this text.
 func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
-	m := &p.memo
+	m := &p.Memo
 	does := tools()[c.tool]
 	f := session.EntryCall{Part: len(p.Entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: adapter.UnknownOutcome}
 	f.Text = adapter.ArgumentsIn(text, c.tool)
@@ -284,10 +284,10 @@ func (p *parser) callFacts(c *call, text []byte) session.EntryCall {
 
 // dialect returns the language of commands: that of the shell, if it is known.
 func (p *parser) dialect() session.Dialect {
-	if dir := p.memo.Context.CWD; !p.memo.HasDialect && len(dir) > 2 && dir[1] == ':' {
+	if dir := p.Memo.Context.CWD; !p.Memo.HasDialect && len(dir) > 2 && dir[1] == ':' {
 		return session.DialectPowerShell
 	}
-	return p.memo.Dialect
+	return p.Memo.Dialect
 }
 
 // dialectOf returns the language of a shell, by its program.

@@ -383,7 +383,7 @@ func TestNames(t *testing.T) {
 	if New().Recognize(data) != adapter.Notes {
 		t.Error("not recognized")
 	}
-	state := withFacts("/home/u/.codex/" + notesFile)
+	state := withFacts("/home/u/.codex/session_index.jsonl")
 	adapters.Halves(t, New(), state, data)
 	r := adapters.Parse(t, New(), state, data)
 	if len(r.Entries) != 2 || r.End.Header.Version != 0 {

@@ -30,7 +30,7 @@ func (p *parser) readEvent() {
 		p.newTurn(all.Find("turn_id"))
 	case "thread_settings_applied":
 		if v := p.JSON.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
-			p.memo.Context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
+			p.Memo.Context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
 		}
 		p.readTier(p.JSON.Fields(all.Find("thread_settings")).Find("service_tier"))
 	case "task_complete", "turn_complete":
@@ -39,7 +39,7 @@ func (p *parser) readEvent() {
 	case "thread_name_updated":
 		p.readName()
 	case "turn_aborted":
-		p.memo.Aborted = true
+		p.Memo.Aborted = true
 		p.note()
 	case "thread_rolled_back":
 		p.rollBack()
@@ -99,7 +99,7 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 	e.Type, e.Role = session.TypeMessage, role
 	switch whose {
 	case ofUser:
-		aborted := p.memo.Aborted
+		aborted := p.Memo.Aborted
 		for item := range p.JSON.Elements(content) {
 			if v, ok := p.textOf(item); ok {
 				text := p.JSON.Text(v)
@@ -107,7 +107,7 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 				p.readTyped(text, "")
 			}
 		}
-		p.memo.Aborted = aborted
+		p.Memo.Aborted = aborted
 		if !p.hasPrompt() && len(e.Parts) > 0 {
 			e.Role = roleOf[e.Parts[0].Kind]
 		}
@@ -126,9 +126,9 @@ func (p *parser) mayRepeat(whose byte) {
 	switch {
 	case p.Sparse || len(p.keys) == 0:
 	case len(p.said) > 0:
-		p.memo.event(&p.Entry, keyOf(whose, p.said))
+		p.Memo.event(&p.Entry, keyOf(whose, p.said))
 	default:
-		p.memo.event(&p.Entry, p.keys[0])
+		p.Memo.event(&p.Entry, p.keys[0])
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *parser) readCompleted(item jsonl.Fields) {
 
 // readRun reads how a command ended. Its output is that of the result, or longer.
 func (p *parser) readRun(all jsonl.Fields) {
-	m, e := &p.memo, &p.Entry
+	m, e := &p.Memo, &p.Entry
 	id, exit, duration := p.idOf(all), adapter.Code(&p.JSON, all.Find("exit_code")), int32(session.Unknown)
 	took := p.JSON.Fields(all.Find("duration"))
 	if s, ok := p.JSON.Int(took.Find("secs")); ok && s >= 0 && s < 1<<21 {
@@ -209,7 +209,7 @@ func (p *parser) idOf(all jsonl.Fields) uint64 {
 // repeatOf reads details of a call, which its result may repeat.
 func (p *parser) repeatOf(all jsonl.Fields) {
 	if text := p.leavesOf(session.KindDetails, all, repeatedKeys); len(text) > 0 && !p.Sparse {
-		p.memo.event(&p.Entry, keyOf(ofResult, text))
+		p.Memo.event(&p.Entry, keyOf(ofResult, text))
 	}
 }
 
@@ -217,7 +217,7 @@ func (p *parser) repeatOf(all jsonl.Fields) {
 // the lines that a fork copied.
 func (p *parser) readName() {
 	e, name := &p.Entry, p.payload.Find("thread_name")
-	if id := p.payload.Find("thread_id"); !id.Empty() && p.JSON.Name(id) != p.state.Header.ID {
+	if id := p.payload.Find("thread_id"); !id.Empty() && p.JSON.Name(id) != p.Past.Header.ID {
 		p.Part(session.KindData, name)
 		return
 	}
@@ -227,7 +227,7 @@ func (p *parser) readName() {
 
 // rollBack makes the next entry follow the one before the turns that were taken back.
 func (p *parser) rollBack() {
-	m := &p.memo
+	m := &p.Memo
 	n, _ := p.JSON.Int(p.payload.Find("num_turns"))
 	if p.Sparse || n <= 0 || len(m.Turns) == 0 {
 		return

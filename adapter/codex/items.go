@@ -46,12 +46,12 @@ func (p *parser) readItem() {
 		return
 	}
 	p.MissOthers(all, knownKeys)
-	p.group()
+	p.grouped()
 	if !p.Sparse {
 		if len(p.said) > 0 {
 			p.keys = append(p.keys, keyOf(p.whose(), p.said))
 		}
-		p.memo.item(e, p.keys)
+		p.Memo.item(e, p.keys)
 	}
 }
 
@@ -67,22 +67,18 @@ func (p *parser) whose() byte {
 	return ofUser
 }
 
-// group says which response of the model an item is a piece of: one response ends where
+// grouped says which response of the model an item is a piece of: one response ends where
 // something else comes.
-func (p *parser) group() {
-	e, m := &p.Entry, &p.memo
+func (p *parser) grouped() {
+	e, m := &p.Entry, &p.Memo
 	if e.Role != session.RoleAssistant {
 		m.Group = -1
 		return
 	}
 	if m.Group < 0 {
 		m.Group = e.Offset
-		p.groupID = e.ID
 	}
-	if p.groupID == "" {
-		p.groupID = adapter.OffsetID(m.Group)
-	}
-	e.Message = p.groupID
+	e.Message = p.group.at(m.Group)
 }
 
 // readMessage reads a message of a person, of Codex or of the model.
@@ -238,7 +234,7 @@ func (p *parser) readTyped(text []byte, said string) {
 			p.readShellName(body[:end])
 		}
 		if bytes.HasPrefix(body, []byte("<turn_aborted>")) {
-			p.memo.Aborted = true
+			p.Memo.Aborted = true
 		}
 		body = bytes.TrimSpace(body[end:])
 		text = body
@@ -253,7 +249,7 @@ func (p *parser) addPrompt(text []byte) {
 // finishUser says whether a prompt was sent again after a turn that was aborted, and
 // remembers where its turn begins.
 func (p *parser) finishUser() {
-	e, m := &p.Entry, &p.memo
+	e, m := &p.Entry, &p.Memo
 	p.Findable(session.Part{Kind: session.KindPrompt})
 	if e.Role != session.RoleUser || p.Sparse {
 		return
@@ -274,7 +270,7 @@ func (p *parser) finishUser() {
 func (p *parser) readShellName(text []byte) {
 	if _, after, ok := bytes.Cut(text, []byte("<shell>")); ok {
 		if name, _, ok := bytes.Cut(after, []byte("</shell>")); ok {
-			p.memo.Dialect, p.memo.HasDialect = dialectOf(string(name))
+			p.Memo.Dialect, p.Memo.HasDialect = dialectOf(string(name))
 		}
 	}
 }
@@ -286,7 +282,7 @@ func (p *parser) readAgentMessage() {
 	e.Type, e.Role = session.TypeMessage, session.RoleCustom
 	author, recipient := p.JSON.Name(all.Find("author")), p.JSON.Name(all.Find("recipient"))
 	kind := session.KindNote
-	if p.state.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
+	if p.Past.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
 		e.Role, kind = session.RoleUser, session.KindPrompt
 	}
 	for item := range p.JSON.Elements(all.Find("content")) {

@@ -92,8 +92,8 @@ var knownKeys = adapter.NewKeys(`type id role status phase call_id name namespac
 	internal_chat_message_metadata_passthrough metadata execution end_turn author recipient other_recipients trigger_turn
 	result revised_prompt tools ghost_commit memory_citation timestamp ordinal success`)
 
-// read reads the members that depend on the type of the line.
-func (p *parser) read(kind string) {
+// readType reads the members that depend on the type of the line.
+func (p *parser) readType(kind string) {
 	e := &p.Entry
 	e.Type = kind
 	switch kind {
@@ -117,19 +117,19 @@ func (p *parser) read(kind string) {
 		p.readAgentMessage()
 	default:
 		p.Strange("line", kind)
-		if p.JSON.Kind(p.all.Find("payload")) == '{' {
+		if p.JSON.Kind(p.All.Find("payload")) == '{' {
 			p.leavesOf(session.KindOther, p.payload, nil)
 		} else {
-			p.leavesOf(session.KindOther, p.all, nil)
+			p.leavesOf(session.KindOther, p.All, nil)
 		}
 	}
-	p.AddLeaves(session.KindOther, p.Unknown, nil)
+	p.Rest()
 	e.Apart = e.Apart || len(e.Parts) == 0 && len(e.Images) == 0 && e.Role == ""
 }
 
 // readContext reads what holds in the next turn.
 func (p *parser) readContext() {
-	m := &p.memo
+	m := &p.Memo
 	p.Entry.Apart = true
 	if v := p.payload.Find("cwd"); !v.Empty() {
 		m.Context.CWD = adapter.Short(p.JSON.Name(v), longestDir)
@@ -147,25 +147,26 @@ func (p *parser) readContext() {
 // readTier reads at which tier the next responses are served.
 func (p *parser) readTier(v jsonl.Value) {
 	name := p.JSON.Name(v)
-	p.memo.Faster = name == "priority" || name == "fast"
+	p.Memo.Faster = name == "priority" || name == "fast"
 }
 
 func (p *parser) newTurn(v jsonl.Value) {
 	if p.JSON.Kind(v) == '"' {
-		p.memo.Turn = xxhash.Sum64String(p.JSON.Name(v))
+		p.Memo.Turn = xxhash.Sum64String(p.JSON.Name(v))
 	}
 }
 
 // readNote reads a line that names a session.
 func (p *parser) readNote() {
-	e, name := &p.Entry, p.all.Find("thread_name")
+	e, name := &p.Entry, p.All.Find("thread_name")
 	e.Type, e.Apart = session.TypeSessionInfo, true
-	e.About, e.Name = p.JSON.String(p.all.Find("id")), p.JSON.String(name)
-	if at := p.JSON.Time(p.all.Find("updated_at")); at != 0 {
+	e.About, e.Name = p.JSON.String(p.All.Find("id")), p.JSON.String(name)
+	if at := p.JSON.Time(p.All.Find("updated_at")); at != 0 {
 		e.Timestamp = adapter.TimeOf(at)
 	}
+	p.At = -1
 	p.Part(session.KindTitle, name)
-	p.leavesOf(session.KindOther, p.all, adapter.NewKeys("id thread_name updated_at"))
+	p.leavesOf(session.KindOther, p.All, adapter.NewKeys("id thread_name updated_at"))
 }
 
 // leavesOf adds one part with the strings of the members of an object, except those in the

@@ -324,7 +324,7 @@ func seconds(number []byte) int32 {
 // settle joins a result with what earlier lines say of its command: the event that ended it,
 // and the call that it continues.
 func (p *parser) settle() {
-	e, m, f := &p.Entry, &p.memo, &p.Facts
+	e, m, f := &p.Entry, &p.Memo, &p.Facts
 	call := xxhash.Sum64String(e.ToolCallID)
 	if i := slices.IndexFunc(m.Runs, func(r run) bool { return r.Call == call }); i >= 0 {
 		if f.Exit == session.Unknown && !p.output.goesOn {
@@ -404,7 +404,7 @@ func (p *parser) readTokenCount(v jsonl.Value) {
 	if p.JSON.Kind(total) != '{' || p.Sparse {
 		return
 	}
-	m, hash := &p.memo, p.JSON.Hash(total)
+	m, hash := &p.Memo, p.JSON.Hash(total)
 	if hash == m.Total {
 		return
 	}
@@ -439,7 +439,7 @@ func (p *parser) tokensOf(v jsonl.Value) tokens {
 // readUsageRecord reads the tokens of a response, as newer versions write them.
 func (p *parser) readUsageRecord() {
 	all := p.payload
-	p.memo.Records = true
+	p.Memo.Records = true
 	if v := all.Find("usage"); p.JSON.Kind(v) == '{' {
 		p.addUsage(p.tokensOf(v), mix(xxhash.Sum64String(p.JSON.String(all.Find("response_id"))), xxhash.Sum64String(p.JSON.Name(all.Find("turn_id")))))
 	}
@@ -449,8 +449,8 @@ func (p *parser) readUsageRecord() {
 // that it works for: the subagent's file begins with copies of the last turns, and the first copy lacks the
 // lines that name its turn and model.
 func (p *parser) addUsage(t tokens, of uint64) {
-	f, m := &p.Facts, &p.memo
-	if p.state.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {
+	f, m := &p.Facts, &p.Memo
+	if p.Past.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {
 		return
 	}
 	u := &f.Usage

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -14,24 +13,19 @@ import (
 // Parse implements adapter.Adapter.
 func (Agent) Parse(state adapter.State) adapter.Parser {
 	p := &parser{}
-	p.Leaves.Omit = noText
+	p.Leaves.Omit, p.Read = noText, p.read
 	p.Reset(state)
 	return p
 }
 
 type parser struct {
-	adapter.Builder
-	state   adapter.State
-	memo    memo
-	tipID   string        // the id of the entry at memo.Tip, "" if it has not been made
-	groupID string        // that of the one at memo.Group
-	inner   jsonl.Scanner // of JSON that is in a string
+	adapter.Walker[memo]
+	tip, group named         // the entries at Memo.Tip and Memo.Group
+	inner      jsonl.Scanner // of JSON that is in a string
 
 	// Of the current entry. Sparse means that texts that are one string are not decoded.
-	all     jsonl.Fields      // of the line
 	payload jsonl.Fields      // of the line; the line itself in the oldest dialect
 	typ     string            // of the payload
-	own     bool              // it has a timestamp
 	keys    []uint64          // of its texts, which events may repeat
 	first   []byte            // the first of these texts
 	said    []byte            // these texts together, if there are several
@@ -49,67 +43,66 @@ type image struct {
 	at   int
 }
 
-// State implements adapter.Parser.
-func (p *parser) State() adapter.State {
-	s := p.state
-	if s.Memo = nil; p.memo.Begun {
-		s.Memo, _ = json.Marshal(&p.memo) // which has only values that JSON has
+// named keeps the id of an entry.
+type named struct {
+	offset int64
+	id     string
+}
+
+func (n *named) at(offset int64) string {
+	if n.offset != offset || n.id == "" {
+		n.offset, n.id = offset, adapter.OffsetID(offset)
 	}
-	return s
+	return n.id
 }
 
-// Reset implements adapter.Parser.
-func (p *parser) Reset(state adapter.State) {
-	p.state, p.tipID, p.groupID = state, "", ""
-	p.memo = memo{Tip: -1, Group: -1}
-	_ = json.Unmarshal(state.Memo, &p.memo)
-}
-
-// Parse implements adapter.Parser.
-func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
-	p.state.Lines = line.Number
-	p.Sparse = line.Wanted != nil
-	p.JSON.Trusting, p.inner.Trusting = p.Sparse, p.Sparse
-	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
-}
-
-func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	e := p.Begin(line, v)
-	e.ID = adapter.OffsetID(e.Offset)
-	p.all, p.call, p.output, p.unread = p.JSON.Fields(v), call{}, output{}, false
+// read reads the line, and says where its entry is in the conversation.
+func (p *parser) read() bool {
+	e, m := &p.Entry, &p.Memo
+	p.call, p.output, p.unread = call{}, output{}, false
 	p.inside = p.inside[:0]
 	p.keys, p.said, p.images = p.keys[:0], p.said[:0], p.images[:0]
-	if p.state.Header.Notes {
+	p.inner.Trusting = p.Sparse
+	if p.Past.Header.Notes {
 		p.readNote()
-		emit(e)
-		return
+		return true
 	}
-	p.memo.Begun = true
+	if !m.Begun {
+		m.Begun, m.Tip, m.Group = true, -1, -1
+	}
 	kind := p.kindOfLine()
 	p.begin()
-	p.read(kind)
+	p.readType(kind)
 	e.Step = p.stepOf(kind)
-	p.finish()
-	emit(e)
+	e.Context = m.Context
+	if e.Apart {
+		e.HasParent, e.ParentID = false, ""
+	} else {
+		m.Tip = e.Offset
+	}
+	if p.At != 0 && len(e.Parts) > 0 && !p.Sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
+		e.Copy = p.copyHash()
+	}
+	return true
 }
 
 // kindOfLine returns the type of the line, and finds its payload. In the oldest dialect, the
 // line itself is an item, the header, or a state.
 func (p *parser) kindOfLine() string {
-	kind, v := p.JSON.Name(p.all.Find("type")), p.all.Find("payload")
+	kind, v := p.JSON.Name(p.All.Find("type")), p.All.Find("payload")
 	if p.JSON.Kind(v) == '{' {
 		p.payload = p.JSON.Fields(v)
 		p.typ = p.JSON.Name(p.payload.Find("type"))
 		return kind
 	}
-	p.payload, p.typ = p.all, kind
+	p.payload, p.typ = p.All, kind
 	switch {
 	case v.Empty() && itemTypes[kind]:
 		return lineItem
-	case kind == "" && isFlatHeader(&p.JSON, p.all):
+	case kind == "" && isFlatHeader(&p.JSON, p.All):
 		return lineMeta
-	case kind == "" && p.JSON.Kind(p.all.Find("record_type")) == '"':
-		return p.JSON.Name(p.all.Find("record_type"))
+	case kind == "" && p.JSON.Kind(p.All.Find("record_type")) == '"':
+		return p.JSON.Name(p.All.Find("record_type"))
 	}
 	return kind
 }
@@ -122,41 +115,17 @@ const (
 
 // begin reads what every line says.
 func (p *parser) begin() {
-	e, h, m := &p.Entry, &p.state.Header, &p.memo
-	at := p.JSON.Time(p.all.Find("timestamp"))
-	p.own = at != 0
+	e, h, m := &p.Entry, &p.Past.Header, &p.Memo
 	if h.Version == 0 {
 		h.Version, h.Offset, h.Nested = version, e.Offset, true
-		h.ID, h.Part = idsOf(p.state.Path)
-		h.Ordinal, _ = p.JSON.Int(p.all.Find("ordinal"))
-		if at != 0 {
-			h.Timestamp = adapter.TimeOf(at)
+		h.ID, h.Part = idsOf(p.Past.Path)
+		h.Ordinal, _ = p.JSON.Int(p.All.Find("ordinal"))
+		if p.At != 0 {
+			h.Timestamp = adapter.TimeOf(p.At)
 		}
 	}
-	e.Timestamp = p.state.Time(at)
-	e.HasParent = true
-	if m.Tip >= 0 {
-		if p.tipID == "" {
-			p.tipID = adapter.OffsetID(m.Tip)
-		}
-		e.ParentID = p.tipID
-	}
-}
-
-// finish says where the entry that has been read is in the conversation, and makes its facts.
-func (p *parser) finish() {
-	e, m := &p.Entry, &p.memo
-	e.Context = m.Context
-	if e.Apart {
-		e.HasParent, e.ParentID = false, ""
-	} else {
-		m.Tip, p.tipID = e.Offset, e.ID
-	}
-	if p.own && len(e.Parts) > 0 && !p.Sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
-		e.Copy = p.copyHash()
-	}
-	if p.state.Facts && !e.Pending {
-		e.Facts = p.FactsOf()
+	if e.HasParent = true; m.Tip >= 0 {
+		e.ParentID = p.tip.at(m.Tip)
 	}
 }
 
@@ -200,7 +169,7 @@ func idsOf(file string) (id, part string) {
 
 // readMeta reads a header. The first one counts; in a fork, those of its ancestors may follow.
 func (p *parser) readMeta() {
-	h, m, all := &p.state.Header, &p.memo, p.payload
+	h, m, all := &p.Past.Header, &p.Memo, p.payload
 	p.Entry.Apart = true
 	id := p.JSON.String(all.Find("id"))
 	git := p.JSON.String(p.JSON.Fields(all.Find("git")).Find("branch"))
@@ -214,7 +183,7 @@ func (p *parser) readMeta() {
 		return // the file begins in its middle, with lines of an ancestor
 	}
 	m.HasMeta = true
-	if p.all.Find("type").Empty() {
+	if p.All.Find("type").Empty() {
 		h.Version = versionFlat
 	}
 	if id != "" {
@@ -224,7 +193,7 @@ func (p *parser) readMeta() {
 	if at := p.JSON.Time(all.Find("timestamp")); at != 0 {
 		h.Timestamp = adapter.TimeOf(at)
 	}
-	h.Ordinal, _ = p.JSON.Int(p.all.Find("ordinal"))
+	h.Ordinal, _ = p.JSON.Int(p.All.Find("ordinal"))
 	m.Context.CWD, m.Context.Git = adapter.Short(h.CWD, longestDir), adapter.Short(git, longestModel)
 	m.Context.Provider = adapter.Short(p.JSON.Name(all.Find("model_provider")), longestModel)
 	p.readOrigin(all)
@@ -232,7 +201,7 @@ func (p *parser) readMeta() {
 
 // readOrigin reads what a header says of another session.
 func (p *parser) readOrigin(all jsonl.Fields) {
-	h := &p.state.Header
+	h := &p.Past.Header
 	h.ParentSession = p.JSON.String(all.Find("forked_from_id"))
 	if h.ParentSession != "" {
 		h.Relation = session.Copied
@@ -268,9 +237,9 @@ func (p *parser) readOrigin(all jsonl.Fields) {
 
 // family identifies the session and those that it was copied from or into.
 func (p *parser) family() uint64 {
-	h := &p.state.Header
+	h := &p.Past.Header
 	if p.isBeforeHeader() {
-		id, _ := idsOf(p.state.Path)
+		id, _ := idsOf(p.Past.Path)
 		return xxhash.Sum64String(id)
 	}
 	if h.ParentSession != "" && (h.Relation == session.Copied || h.Relation == session.Spawned) {
@@ -281,4 +250,4 @@ func (p *parser) family() uint64 {
 
 // isBeforeHeader reports whether the entry comes before the header in the file, as in one that
 // begins in its middle. What the header says was not known then.
-func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.state.Header.Offset }
+func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.Past.Header.Offset }

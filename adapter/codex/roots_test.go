@@ -23,7 +23,7 @@ func TestRoots(t *testing.T) {
 		want      []string
 	}{
 		{"", []string{"/home/u/.codex default"}},
-		{testkit.Absolute("/home/u/.codex"), []string{"/home/u/.codex default"}},
+		{testkit.Absolute("/home/u/.codex"), []string{"/home/u/.codex $CODEX_HOME"}},
 		{"~/x", []string{"/home/u/x $CODEX_HOME", "/home/u/.codex default"}},
 		{"x", []string{"/w/x $CODEX_HOME", "/home/u/.codex default"}},
 	} {
@@ -34,7 +34,7 @@ func TestRoots(t *testing.T) {
 		for _, r := range roots {
 			path := filepath.ToSlash(strings.TrimPrefix(r.Path, filepath.VolumeName(r.Path)))
 			got = append(got, path+" "+r.Origin)
-			if r.Usual != (r.Origin == "default") || r.Layout == nil {
+			if r.Usual != strings.HasSuffix(path, "/.codex") || r.Layout == nil {
 				t.Errorf("root %+v", r)
 			}
 		}
@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 		var o *adapter.Obstacle
 		switch errors.As(err, &o); {
 		case o != nil:
-			if o.Reason != c.reason || o.Hint != c.hint || o.Program != program {
+			if o.Reason != c.reason || o.Hint != c.hint || o.Program != "codex" {
 				t.Errorf("%s: %+v, want %q, %q", c.name, o, c.reason, c.hint)
 			}
 		default:

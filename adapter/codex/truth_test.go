@@ -55,6 +55,8 @@ type truth struct {
 	}
 }
 
+const notesFile = "session_index.jsonl"
+
 // fixtures are real session files, by path.
 func fixtures(t testing.TB) map[string][]byte { return adapters.Fixtures(t, "codex") }
 

@@ -25,7 +25,8 @@ func (p *parser) countMessage(line adapter.Line, emit func(*session.Entry)) bool
 	p.JSON.Reset(line.Data)
 	w := jsonl.Walk{Scanner: &p.JSON}
 	p.Sparse = true
-	e := p.begin(line, jsonl.Value{}, session.TypeMessage)
+	e := p.Begin(line, jsonl.Value{})
+	p.begin(session.TypeMessage)
 	isMessage := false
 	if !bytes.HasPrefix(line.Data, []byte("{")) || !w.Enter('{') {
 		return false

@@ -22,9 +22,9 @@ const (
 	typeActiveToolsChange = "active_tools_change"
 )
 
-// read fills the entry from its fields. The kind is that of a line in the fourth
+// readLine fills the entry from its fields. The kind is that of a line in the fourth
 // format, "" in others.
-func (p *parser) read(all jsonl.Fields, kind string) {
+func (p *parser) readLine(all jsonl.Fields, kind string) {
 	e := &p.Entry
 	e.ID = p.JSON.String(all.Find("id"))
 	if parent := all.Find("parentId"); !parent.Empty() {
@@ -54,6 +54,7 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 	}
 	p.SortUnknown()
 	p.leafPart(session.KindOther, p.Unknown, nil)
+	p.Unknown = p.Unknown[:0]
 }
 
 // Keys that rules cover, in objects of every type and in those of one.
@@ -278,7 +279,7 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 		e.Apart = e.ID == ""
 		e.Name = p.JSON.String(all.Find("title"))
 		kind := session.KindTitle
-		if p.state.Header.Offset > 0 { // the slot has the title, and this is that or an older one
+		if p.Past.Header.Offset > 0 { // the slot has the title, and this is that or an older one
 			kind = session.KindMeta
 		}
 		p.Part(kind, all.Find("title"))
@@ -294,19 +295,16 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 	return true
 }
 
-// headerTitle emits the title in a header as an entry, if no slot before it says it.
-func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields, emit func(*session.Entry)) {
+// headerTitle reads the title in a header, if no slot before it says it, and reports whether there is one.
+func (p *parser) headerTitle(all jsonl.Fields) bool {
 	title := all.Find("title")
-	if p.JSON.Kind(title) != '"' || p.state.Header.Offset > 0 {
-		return
+	if p.JSON.Kind(title) != '"' || p.Past.Header.Offset > 0 {
+		return false
 	}
-	p.Sparse = line.Wanted != nil
-	e := p.begin(line, v, session.TypeSessionInfo)
-	e.ID, e.Apart = adapter.OffsetID(e.Offset), true
+	p.begin(session.TypeSessionInfo)
+	p.Entry.Apart, p.At = true, -1
 	p.title(title)
-	if len(e.Parts) > 0 {
-		emit(e)
-	}
+	return len(p.Entry.Parts) > 0
 }
 
 // readMentions reads the files that a person mentioned: the path of each and its text.

@@ -11,16 +11,16 @@ import (
 	"pigrep/internal/session"
 )
 
-// factsOf returns the facts of the entry that has been read, nil when it has none.
-func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
+// readFacts reads the facts of the entry that has been read.
+func (p *parser) readFacts(all jsonl.Fields) {
 	e := &p.Entry
 	switch e.Type {
 	case "", session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
 		session.TypeCustomMessage, session.TypeContextEdit, session.TypeLeaf:
-		return nil
+		return
 	case session.TypeMessage:
 		if e.Role == session.RoleUser || e.Role == session.RoleSystem {
-			return nil
+			return
 		}
 	}
 	f := &p.Facts
@@ -33,7 +33,6 @@ func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
 		f.ReadFiles = p.texts(nil, details.Find("readFiles"))
 		f.ModifiedFiles = p.texts(nil, details.Find("modifiedFiles"))
 	}
-	return p.FactsOf()
 }
 
 func (p *parser) messageFacts(f *session.EntryFacts) {

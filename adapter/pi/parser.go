@@ -9,8 +9,8 @@ import (
 )
 
 func newParser(state adapter.State) *parser {
-	p := &parser{state: state}
-	p.Leaves.Omit, p.OnPart = noText, p.onPart
+	p := &parser{}
+	p.Past, p.Leaves.Omit, p.OnPart, p.Read = state, noText, p.onPart, p.read
 	return p
 }
 
@@ -27,11 +27,9 @@ var noText = []string{
 //	              (checked         (spans,           ├─▶ facts, when they are wanted
 //	               bytes)           no copies)       └─▶ view, when it is wanted
 type parser struct {
-	adapter.Builder
-	state adapter.State
+	adapter.Walker[struct{}]
 
 	// Of the current entry.
-	fields  jsonl.Fields
 	message message
 	blocks  []block  // of its message or its content
 	held    [][]byte // texts of parts that details may repeat
@@ -41,78 +39,66 @@ type parser struct {
 	unsure  bool // later parts may depend on omitted text
 }
 
-func (p *parser) State() adapter.State { return p.state }
-
-func (p *parser) Reset(state adapter.State) { p.state = state }
-
-// Parse implements adapter.Parser.
+// Parse implements adapter.Parser. Lines of the fourth format may be several in one array.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
-	p.state.Lines = line.Number
-	p.JSON.Trusting, p.Line = line.Wanted != nil, line
+	p.Start(line)
 	if line.Count != nil && p.countMessage(line, emit) {
 		return nil
 	}
 	return adapter.Objects(&p.JSON, line, p.isTransaction, func(v jsonl.Value) {
 		if line.Data[v.Start] == '{' {
-			p.object(line, v, emit)
+			p.Object(v, emit)
 			return
 		}
 		for item := range p.JSON.Elements(v) {
-			p.object(line, item, emit)
+			p.Object(item, emit)
 		}
 	})
 }
 
-func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	all := p.JSON.Fields(v)
+// read reads the line.
+func (p *parser) read() bool {
+	e, all := &p.Entry, p.All
 	typ, kind := p.JSON.Name(all.Find("type")), p.JSON.Name(all.Find("kind"))
 	if (typ == "session" || typ == "" && kind == "header") && all.Find("delegationDepth").Empty() { // else DeepSeek's
-		if p.state.Header.Version == 0 {
-			p.state.Header = p.header(all, line.Offset+int64(v.Start), kind == "header")
+		if p.Past.Header.Version == 0 {
+			p.Past.Header = p.header(all, e.Offset, kind == "header")
 		}
-		if p.state.Header.Offset == line.Offset+int64(v.Start) {
-			p.headerTitle(line, v, all, emit)
-		}
-		return
+		return p.Past.Header.Offset == e.Offset && p.headerTitle(all)
 	}
 	kind = fourthKind(typ, kind)
 	typ = cmp.Or(typ, kind)
-	p.fields, p.Sparse = all, line.Wanted != nil
-	e := p.begin(line, v, typ)
-	p.read(all, kind)
+	p.begin(typ)
+	p.readLine(all, kind)
 	if p.unsure {
+		at := p.Range
 		p.Sparse = false
-		p.begin(line, v, typ)
-		p.read(all, kind)
+		p.Begin(p.Line, at)
+		p.begin(typ)
+		p.readLine(all, kind)
 	}
-	if e.Again = e.ID != ""; !e.Again {
-		e.ID = adapter.OffsetID(e.Offset)
-	}
+	e.Again = e.ID != ""
 	e.Step = p.stepOf(all)
 	if e.NameRank == slotRank {
-		emit(e)
-		return
+		p.At = -1
+		return true
 	}
-	own := p.JSON.Time(all.Find("timestamp"))
-	if own == 0 && !e.MessageTime.IsZero() {
-		own = e.MessageTime.UnixMilli()
+	if p.At == 0 && !e.MessageTime.IsZero() {
+		p.At = e.MessageTime.UnixMilli()
 	}
-	if own != 0 && line.Wanted == nil {
+	if p.At != 0 && p.Line.Wanted == nil {
 		e.Copy = p.copyHash(all)
 	}
-	e.Timestamp = p.state.Time(own)
-	if p.state.Facts {
-		e.Facts = p.factsOf(all)
+	if p.Past.Facts {
+		p.readFacts(all)
 	}
-	emit(e)
+	return true
 }
 
-func (p *parser) begin(line adapter.Line, v jsonl.Value, typ string) *session.Entry {
-	e := p.Begin(line, v)
-	e.Type = typ
+func (p *parser) begin(typ string) {
+	p.Entry.Type = typ
 	p.message, p.blocks = message{}, p.blocks[:0]
 	p.missing, p.unsure = false, false
-	return e
 }
 
 // copyHash returns a hash that an entry and its copies have in common. It covers all
@@ -151,7 +137,7 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
 		h.ParentSession = cmp.Or(h.ParentSession, p.JSON.String(all.Find(key)))
 	}
-	if parent := parentOf(p.state.Header.Agent, p.state.Path); parent != "" {
+	if parent := parentOf(p.Past.Header.Agent, p.Past.Path); parent != "" {
 		h.ParentSession, h.Relation = cmp.Or(h.ParentSession, parent), session.Spawned
 	}
 	return h

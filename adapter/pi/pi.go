@@ -26,13 +26,16 @@ const Name = "pi.sessions_jsonl.v1"
 
 // Agent is the pi coding agent, in every version since 0.7, and programs made with
 // its agent library.
-type Agent struct{ *adapter.Profile }
+type Agent struct{ family }
+
+// family is what pi and its relatives have in common.
+type family struct{ *adapter.Profile }
 
 // New returns the adapter for pi.
 func New() Agent {
 	const current = "the session of pi that mcp runs in, which it leaves out"
-	return Agent{&adapter.Profile{
-		ID: Name, Title: "pi", Dir: agentDir, Kept: storesText, ClientNames: []string{"pi"}, Deleting: "pi --resume, then Ctrl-D", HasPackage: hasPackage,
+	return Agent{family{&adapter.Profile{
+		ID: Name, Title: "pi", Homes: piHomes, Kept: storesText, ClientNames: []string{"pi"}, Deleting: "pi --resume, then Ctrl-D", HasPackage: hasPackage,
 		CurrentID: currentIDVariable, CurrentPath: currentPathVariable,
 		Variables: []adapter.Variable{
 			{Name: agentDirVariable, Use: "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched", Path: true},
@@ -40,12 +43,12 @@ func New() Agent {
 			{Name: currentIDVariable, Use: current},
 			{Name: currentPathVariable, Use: current},
 		},
-	}}
+	}}}
 }
 
 // Recognize implements adapter.Agent. A session has a header, and nothing before or in it that
 // only oh-my-pi writes.
-func (a Agent) Recognize(head []byte) adapter.Sort {
+func (family) Recognize(head []byte) adapter.Sort {
 	if ok, omp := writerOf(head); ok && !omp {
 		return adapter.Transcript
 	}
@@ -60,7 +63,7 @@ func writerOf(head []byte) (ok, omp bool) {
 		if v, err := parser.JSON.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
 			omp = omp || wroteByOhMyPi(&parser.JSON, parser.JSON.Fields(v))
 		}
-		if parser.state.Header.Version != 0 {
+		if parser.Past.Header.Version != 0 {
 			return true, omp
 		}
 	}
@@ -68,7 +71,7 @@ func writerOf(head []byte) (ok, omp bool) {
 }
 
 // Parse implements adapter.Adapter.
-func (Agent) Parse(state adapter.State) adapter.Parser {
+func (family) Parse(state adapter.State) adapter.Parser {
 	return newParser(state)
 }
 
@@ -145,50 +148,27 @@ func isPackage(env adapter.Environment, source, dir, name string) bool {
 	return json.Unmarshal(data, &manifest) == nil && manifest.Name == name
 }
 
-// agentDir returns the directory in which pi keeps its files.
-func agentDir(env adapter.Environment) string {
-	return dirNamed(env, agentDirVariable, filepath.Join(env.Home, ".pi", "agent"))
-}
+// piHomes is where pi keeps its files: at the one place or at the other.
+const piHomes = "$" + agentDirVariable + " ~/.pi/agent"
 
-// dirNamed returns the directory that a variable names, or else the usual one.
-func dirNamed(env adapter.Environment, variable, usual string) string {
-	if dir := env.Getenv(variable); dir != "" {
-		return adapter.Absolute(dir, env)
-	}
-	return usual
-}
+func agentDir(env adapter.Environment) string { return adapter.Places(env, piHomes)[0].Path }
 
-// sessionDirs are the directories with session files in an agent directory. Pi writes to
-// the first; some extensions keep the sessions of subagents in the second.
-var sessionDirs = []string{"sessions", "subagent-sessions"}
+// sessions is the directory with the sessions in an agent directory. Some extensions keep the sessions of
+// subagents beside it. Loose sessions are those of old versions, which pi moves when it starts.
+const sessions = "sessions"
 
-// sessionsIn returns the directory where pi keeps sessions by default.
-func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
+const files = `
+	sessions/**/*.jsonl
+	subagent-sessions/**/*.jsonl
+	*.jsonl loose
+`
 
-// Home implements adapter.Homed. Loose sessions in the agent directory are those of old
-// versions, which pi moves when it starts.
-func (Agent) Home(has func(name string) bool) adapter.Layout {
-	if has(sessionDirs[0] + "/") {
-		return home{}
+// Home implements adapter.Homed.
+func (family) Home(has func(name string) bool) adapter.Layout {
+	if has(sessions + "/") {
+		return adapter.NewLayout("", files)
 	}
 	return nil
-}
-
-type home struct{}
-
-func (home) Enter(dir []byte) bool {
-	top, _, _ := bytes.Cut(dir, []byte("/"))
-	return slices.Contains(sessionDirs, string(top))
-}
-
-func (home) File(path []byte) adapter.Sort {
-	switch {
-	case !bytes.HasSuffix(path, []byte(".jsonl")):
-		return adapter.Foreign
-	case bytes.IndexByte(path, '/') < 0:
-		return adapter.Loose
-	}
-	return adapter.Transcript
 }
 
 // Roots implements adapter.Agent. Pi uses one of these directories at a time. All of
@@ -203,12 +183,8 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 			roots = append(roots, adapter.Root{Path: dir, Origin: origin})
 		}
 	}
-	dir := agentDir(env)
-	origin := "default"
-	if env.Getenv(agentDirVariable) != "" {
-		origin = "$" + agentDirVariable
-	}
-	add(sessionsIn(dir), origin)
+	home := adapter.Places(env, piHomes)[0]
+	add(filepath.Join(home.Path, sessions), home.Origin)
 	roots[0].Usual = true
 	if dir := env.Getenv(sessionDirVariable); dir != "" {
 		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
@@ -371,7 +347,7 @@ func isID(id string) bool {
 
 func resumeArgs(path, agentDir, flag string) []string {
 	argv := []string{program}
-	if !strings.HasPrefix(path, sessionsIn(agentDir)+string(filepath.Separator)) {
+	if !strings.HasPrefix(path, filepath.Join(agentDir, sessions)+string(filepath.Separator)) {
 		argv = append(argv, "--session-dir", filepath.Dir(path))
 	}
 	return append(argv, flag, path)

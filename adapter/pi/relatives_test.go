@@ -84,9 +84,9 @@ func TestProfiles(t *testing.T) {
 		"profiles/x/agent/blobs/a.jsonl":              adapter.Foreign,
 		"profiles//agent/terminal-sessions/odd.jsonl": adapter.Foreign,
 	} {
-		got := profiles{}.File([]byte(path))
+		got := adapter.NewLayout("", profiles).File([]byte(path))
 		for dir := slashed.Dir(path); dir != "."; dir = slashed.Dir(dir) {
-			if !(profiles{}).Enter([]byte(dir)) {
+			if !adapter.NewLayout("", profiles).Enter([]byte(dir)) {
 				got = adapter.Foreign
 			}
 		}

@@ -18,7 +18,7 @@ func (p *parser) View(e *session.Entry) *session.View {
 	case session.TypeCustomMessage:
 		done = p.viewBlocks(view, session.KindNote)
 	case session.TypeCompaction:
-		view.TokensBefore, _ = p.JSON.Int(p.fields.Find("tokensBefore"))
+		view.TokensBefore, _ = p.JSON.Int(p.All.Find("tokensBefore"))
 	}
 	for i := range e.Parts {
 		if part := &e.Parts[i]; !done[part.Kind] {
