@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"pigrep/internal/session"
 )
@@ -39,7 +40,7 @@ type Agent interface {
 }
 
 // A Profile is what an Agent says of itself, and of where people run it: tables. An agent that
-// embeds it need say no more than Recognize and Parse.
+// embeds it need say no more than how it parses.
 type Profile struct {
 	ID      string // see Agent.Name
 	Title   string // see Agent.Label
@@ -48,6 +49,7 @@ type Profile struct {
 	Homes     string     // where it keeps its files, the one in use first, as words of Places
 	Sessions  string     // the directory below them with the sessions, with slashes; "" if they are themselves that
 	Files     string     // which files below Sessions are sessions, as of NewLayout
+	Marks     string     // by which its files are recognized, as of NewMarks
 	Kept      string     // what it keeps, as a table: see Stores
 	Variables []Variable // of the environment, that pigrep reads
 	Resuming
@@ -60,6 +62,9 @@ type Profile struct {
 	// HasPackage reports whether a settings file lists a package of this name. It is nil if there
 	// are no packages of this program for the agent.
 	HasPackage func(env Environment, name string) bool
+
+	compile sync.Once
+	marks   *Marks
 }
 
 // Name implements Agent.

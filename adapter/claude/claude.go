@@ -13,7 +13,6 @@ import (
 	"unicode/utf16"
 
 	"pigrep/adapter"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 )
@@ -27,7 +26,7 @@ type Agent struct{ *adapter.Profile }
 // New returns the adapter for Claude Code.
 func New() Agent {
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "Claude Code", Reading: 4, Homes: homes, Sessions: projects, Files: files, Kept: storesText,
+		ID: Name, Title: "Claude Code", Reading: 4, Homes: homes, Sessions: projects, Files: files, Marks: marks, Kept: storesText,
 		CurrentID: currentVariable, ClientNames: []string{"claude-code"}, Deleting: "claude project purge DIR",
 		Resuming: adapter.Resuming{
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code", Args: "--resume NAME", ForkArgs: "--resume NAME --fork-session", Refuses: refuses,
@@ -39,43 +38,16 @@ func New() Agent {
 	}}
 }
 
-// Recognize implements adapter.Agent. The lines have no header, but each of them says what
-// it is.
-func (Agent) Recognize(head []byte) adapter.Sort {
-	return adapter.SortOf(head, func(json *jsonl.Scanner, all jsonl.Fields) adapter.Sort {
-		if isOwn(json, all) {
-			return adapter.Transcript
-		}
-		return adapter.Foreign
-	}, `"parentUuid":`, `"isSidechain":`, `"sessionId":"`)
-}
-
-// isOwn reports whether a line is one of Claude Code's.
-func isOwn(json *jsonl.Scanner, all jsonl.Fields) bool {
-	is := func(kind byte, keys ...string) bool {
-		for _, key := range keys {
-			if json.Kind(all.Find(key)) != kind {
-				return false
-			}
-		}
-		return true
-	}
-	switch typ := json.Name(all.Find("type")); typ {
-	case "user", "assistant":
-		return is('{', "message") && is('"', "uuid", "sessionId") && !all.Find("parentUuid").Empty()
-	case "system", "attachment", "progress":
-		return is('"', "uuid", "sessionId") && !all.Find("parentUuid").Empty()
-	case "summary":
-		return is('"', "summary", "leafUuid")
-	case "file-history-snapshot":
-		return is('{', "snapshot") && is('"', "messageId")
-	case "queue-operation":
-		return is('"', "sessionId", "operation")
-	default:
-		_, ok := stateLines[typ]
-		return ok && is('"', "sessionId")
-	}
-}
+// marks are the lines of a session. They have no header, but each of them says what it is.
+var marks = `
+	transcript type=user|assistant message{ uuid" sessionId" parentUuid
+	transcript type=system|attachment|progress uuid" sessionId" parentUuid
+	transcript type=summary summary" leafUuid"
+	transcript type=file-history-snapshot snapshot{ messageId"
+	transcript type=queue-operation sessionId" operation"
+	transcript type=` + strings.Join(strings.Fields(states), "|") + ` sessionId"
+	cut "parentUuid": "isSidechain": "sessionId":"
+`
 
 // Environment variables of Claude Code.
 const (

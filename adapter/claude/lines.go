@@ -32,11 +32,13 @@ var titleLines = map[string]struct {
 
 // stateLines are the lines with state of the session. They are repeated, and the last one
 // counts. Their text is data.
-var stateLines = adapter.NewKeys(`mode permission-mode pr-link worktree-state relocated bridge-session frame-link agent-color
+var stateLines = adapter.NewKeys(states)
+
+const states = `mode permission-mode pr-link worktree-state relocated bridge-session frame-link agent-color
 	agent-setting content-replacement attribution-snapshot fork-context-ref ended-by-model cost-state continued-in
 	session-owner isolation-latch dev-mods memory-mode tools-used observer-ref derived-from history-suppression
 	resume-head-vouch host-row atis-latch repl-mode custom-title agent-name ai-title last-prompt tag
-	file-history-delta`)
+	file-history-delta`
 
 // knownLines are the types of all lines that make a file a session.
 var knownLines = adapter.NewKeys("user assistant system attachment progress queue-operation summary file-history-snapshot", stateLines)

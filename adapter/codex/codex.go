@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"pigrep/adapter"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 )
@@ -25,7 +24,7 @@ type Agent struct{ *adapter.Profile }
 // New returns the adapter for Codex.
 func New() Agent {
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "Codex", Reading: 4, Homes: homes, Files: files, Kept: storesText,
+		ID: Name, Title: "Codex", Reading: 4, Homes: homes, Files: files, Marks: marks, Kept: storesText,
 		CurrentID: currentVariable, ClientNames: []string{"codex-mcp-client"}, Deleting: "codex delete ID",
 		Resuming: adapter.Resuming{
 			Program: "codex", Install: "npm install -g @openai/codex", Args: "resume ID -C DIR", ForkArgs: "fork ID -C DIR", Unpacks: true, Refuses: refuses,
@@ -38,68 +37,23 @@ func New() Agent {
 	}}
 }
 
-// Recognize implements adapter.Agent. Each line says what it is, but for the items of the
-// oldest dialect, which follow a header.
-func (Agent) Recognize(head []byte) adapter.Sort {
-	return adapter.SortOf(head, sortOf, `"timestamp":"`, `"type":"session_meta"`, `"payload":{`, `"cli_version":"`)
-}
+// flat is the header of a version before 0.34, whose lines have no type.
+const flat = `
+	transcript id" timestamp" instructions only git
+`
 
-// sortOf says what a file with this line is.
-func sortOf(json *jsonl.Scanner, all jsonl.Fields) adapter.Sort {
-	switch {
-	case isRollout(json, all), isFlatHeader(json, all):
-		return adapter.Transcript
-	case isText(json, all, "id", "thread_name", "updated_at") && len(all) == 3:
-		return adapter.Notes
-	}
-	return adapter.Foreign
-}
+// marks are the lines of a session, each of which says what it is, and of the list of names.
+const marks = flat + `
+	transcript timestamp" type=session_meta payload.id" payload.timestamp"
+	transcript timestamp" type=response_item|event_msg payload.type"
+	transcript timestamp" type=turn_context payload.cwd" payload.model"
+	transcript timestamp" type=compacted payload.message"
+	transcript timestamp" type=world_state|token_usage_record payload{
+	notes id" thread_name" updated_at" only
+	cut "timestamp":" "type":"session_meta" "payload":{ "cli_version":"
+`
 
-// isText reports whether members of an object are strings.
-func isText(json *jsonl.Scanner, all jsonl.Fields, keys ...string) bool {
-	for _, key := range keys {
-		if json.Kind(all.Find(key)) != '"' {
-			return false
-		}
-	}
-	return true
-}
-
-// isRollout reports whether a line is one of Codex since 0.34: it has a type and a payload.
-func isRollout(json *jsonl.Scanner, all jsonl.Fields) bool {
-	if !isText(json, all, "timestamp", "type") || json.Kind(all.Find("payload")) != '{' {
-		return false
-	}
-	payload := json.Fields(all.Find("payload"))
-	switch json.Name(all.Find("type")) {
-	case lineMeta:
-		return isText(json, payload, "id", "timestamp")
-	case lineItem, lineEvent:
-		return isText(json, payload, "type")
-	case lineContext:
-		return isText(json, payload, "cwd", "model")
-	case lineCompacted:
-		return isText(json, payload, "message")
-	case lineWorld, lineUsage:
-		return true
-	}
-	return false
-}
-
-// isFlatHeader reports whether a line is the header of older versions, which has no type.
-func isFlatHeader(json *jsonl.Scanner, all jsonl.Fields) bool {
-	if !isText(json, all, "id", "timestamp") || all.Find("instructions").Empty() {
-		return false
-	}
-	for _, m := range all {
-		switch string(m.Key) {
-		case "id", "timestamp", "instructions", "git":
-		default:
-			return false
-		}
-	}
-	return true
-}
+var flatHeader = adapter.NewMarks(flat)
 
 const (
 	homeVariable    = "CODEX_HOME"

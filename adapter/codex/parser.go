@@ -99,7 +99,7 @@ func (p *parser) kindOfLine() string {
 	switch {
 	case v.Empty() && itemTypes[kind]:
 		return lineItem
-	case kind == "" && isFlatHeader(&p.JSON, p.All):
+	case kind == "" && flatHeader.Of(&p.JSON, p.All) != adapter.Foreign:
 		return lineMeta
 	case kind == "" && p.JSON.Kind(p.All.Find("record_type")) == '"':
 		return p.JSON.Name(p.All.Find("record_type"))
