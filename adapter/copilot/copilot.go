@@ -44,16 +44,13 @@ var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools
 // New returns the adapter for Copilot CLI.
 func New() Agent {
 	return Agent{&adapter.Profile{
-		ID: Name, Title: "Copilot CLI", Reading: 1, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"copilot-cli", "github-copilot-developer"},
+		ID: Name, Title: "Copilot CLI", Reading: 1, Homes: "$" + homeVariable + " ~/.copilot", Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"copilot-cli", "github-copilot-developer"},
 		Variables: []adapter.Variable{
 			{Name: homeVariable, Use: "Copilot's directory, in place of ~/.copilot; its session-state/ is searched", Path: true},
 			{Name: currentVariable, Use: "the session of Copilot that mcp runs in, which it leaves out"},
 		},
 	}}
 }
-
-// home returns the directory in which Copilot keeps its files.
-func home(env adapter.Environment) string { return filepath.Dir(roots(env)[0].Path) }
 
 // roots are the directories with sessions, the one in use first.
 func roots(env adapter.Environment) (list []adapter.Root) {
