@@ -6,6 +6,7 @@ package human
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -86,6 +87,32 @@ func (d Dollars) Text(cost float64) string {
 		return "<" + least[:len(least)-1] + "1"
 	}
 	return s
+}
+
+// None stands where a table has no value.
+const None = "–"
+
+// Percent writes a share of 1: 4.4%, 57%. What is not all is below 100%.
+func Percent(share float64) string {
+	if percent := 100 * share; percent > 0 && percent < 9.95 {
+		return strconv.FormatFloat(percent, 'f', 1, 64) + "%"
+	} else if percent < 100 {
+		return strconv.Itoa(int(min(math.Round(percent), 99))) + "%"
+	}
+	return "100%"
+}
+
+// Duration writes how long something took: 340ms, 6.3s, 2m49s, 1h05m.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
 // Bytes writes a size: 5.0 kB, 12 MB.

@@ -122,3 +122,20 @@ func TestDollars(t *testing.T) {
 		}
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0%", 0.0001: "0.0%", 0.0444: "4.4%", 0.0994: "9.9%", 0.0999: "10%", 0.571: "57%", 0.9999: "99%", 1: "100%"} {
+		if got := human.Percent(share); got != want {
+			t.Errorf("Percent(%g) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+// A duration never shows as many of a unit as make the next one.
+func TestDuration(t *testing.T) {
+	for ms, want := range map[int]string{0: "0ms", 999: "999ms", 1000: "1.0s", 59_999: "59.9s", 60_000: "1m00s", 169_400: "2m49s", 3_599_999: "59m59s", 3_900_000: "1h05m"} {
+		if got := human.Duration(time.Duration(ms) * time.Millisecond); got != want {
+			t.Errorf("Duration(%d ms) = %q, want %q", ms, got, want)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (s *Spent) CostText() string {
 	case s.Cost > 0:
 		return human.When(s.Unpriced > 0, "≥ ") + human.When(s.Estimated > 0, "~") + human.Cents.Text(s.Cost)
 	case s.Unpriced > 0:
-		return "–"
+		return human.None
 	}
 	return ""
 }

@@ -201,7 +201,7 @@ func TestLessonsOfCopies(t *testing.T) {
 func TestNothingToTell(t *testing.T) {
 	silent := stories.Story{Name: "silent", Start: stories.Day.AddDate(0, 0, 40), Entries: []stories.Turn{stories.Reply("hello")}}
 	r := filesOf(tale(1, "a"), tale(2, "b"), silent, stories.Story{Name: "bare", Start: stories.Day.AddDate(0, 0, 41)}).odd().index(t, t.TempDir())
-	for limit, want := range map[int]string{0: "headless a b torn named", 1: "named", 3: "b torn named"} {
+	for limit, want := range map[int]string{0: "named torn b a headless", 1: "named", 3: "named torn b"} {
 		resp, err := Run(t.Context(), r, pi.New(), stories.Disk{}, Request{Limit: limit})
 		testkit.Check(t, err)
 		var got []string

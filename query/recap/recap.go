@@ -39,7 +39,7 @@ type Request struct {
 
 // Response is the answer to a request.
 type Response struct {
-	Sessions []Session // the oldest first
+	Sessions []Session // the latest first
 	Total    int       // sessions that pass
 	Files    int       // changed in the listed sessions
 	Cost     float64   // of the listed sessions, 0 if unknown
@@ -167,11 +167,11 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	limit := cmp.Or(req.Limit, len(heads))
 	left := heads
 	for len(left) > 0 && len(resp.Sessions) < limit {
-		at := max(0, len(left)-(limit-len(resp.Sessions)))
-		list := make([]Session, len(left)-at)
+		at := min(len(left), limit-len(resp.Sessions))
+		list := make([]Session, at)
 		var g errgroup.Group
 		g.SetLimit(runtime.GOMAXPROCS(0))
-		for n, root := range left[at:] {
+		for n, root := range left[:at] {
 			g.Go(func() (err error) {
 				list[n], err = tell(root)
 				return err
@@ -181,7 +181,7 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 			return nil, err
 		}
 		nothing := func(s Session) bool { return !learns && s.Prompts == 0 && len(s.Facts) == 0 }
-		for n, root := range left[at:] {
+		for n, root := range left[:at] {
 			if repairs := list[n].repairs; len(repairs) > 0 {
 				family := slices.Min(slices.Collect(maps.Keys(lineage.Family(root))))
 				for k := range repairs {
@@ -193,15 +193,15 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 			}
 		}
 		list = slices.DeleteFunc(list, nothing)
-		resp.Total -= len(left) - at - len(list)
-		resp.Sessions = append(list, resp.Sessions...)
-		left = left[:at]
+		resp.Total -= at - len(list)
+		resp.Sessions = append(resp.Sessions, list...)
+		left = left[at:]
 	}
 	identify(left...)
 	return resp, nil
 }
 
-// pass returns the sessions that pass, the latest last, and the files of each and its subagents.
+// pass returns the sessions that pass, the latest first, and the files of each and its subagents.
 func pass(r *index.Reader, lineage *sessions.Lineage, passes *filter.Filter, only string) (heads []int, parts map[int][]int) {
 	wanted := -1
 	if only != "" {
@@ -233,7 +233,7 @@ func pass(r *index.Reader, lineage *sessions.Lineage, passes *filter.Filter, onl
 		return t
 	}
 	slices.SortFunc(heads, func(i, k int) int {
-		return cmp.Or(newest(i).Compare(newest(k).Time), cmp.Compare(r.Summary(i).Path, r.Summary(k).Path))
+		return cmp.Or(newest(k).Compare(newest(i).Time), cmp.Compare(r.Summary(i).Path, r.Summary(k).Path))
 	})
 	return heads, parts
 }
@@ -305,9 +305,9 @@ func Join(req *Request, list []*Response) *Response {
 	}
 	resp.Total = max(resp.Total, len(resp.Sessions))
 	lists.SortStable(resp.Sessions, func(a, b Session) int {
-		return cmp.Or(a.Modified.Compare(b.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
+		return cmp.Or(b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
 	})
-	resp.Sessions = resp.Sessions[max(0, len(resp.Sessions)-cmp.Or(req.Limit, len(resp.Sessions))):]
+	resp.Sessions = resp.Sessions[:min(len(resp.Sessions), cmp.Or(req.Limit, len(resp.Sessions)))]
 	resp.add()
 	return resp
 }

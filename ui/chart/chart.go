@@ -411,8 +411,11 @@ const (
 
 // text writes a value exactly enough to be read beside others up to most.
 func (u Unit) text(v, most float64) string {
-	if u == Dollars {
+	switch u {
+	case Dollars:
 		return human.DollarsUpTo(most).Text(v)
+	case Tokens:
+		return human.Short(int64(math.Round(v)))
 	}
 	return human.Number(int64(math.Round(v)))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -373,7 +374,7 @@ func (b *webBackend) follow(ctx context.Context, report func(web.State)) {
 		case s.Problem != "" && s.Hint != "":
 			state.Note += "; " + s.Hint
 		case s.Problem == "" && s.Indexing && s.First:
-			state.Note = fmt.Sprintf("%.0f %% of the session files are indexed", 100*s.Share)
+			state.Note = human.Percent(s.Share) + " of the session files are indexed"
 		case s.Problem == "":
 			state.Note = s.Lag
 		}

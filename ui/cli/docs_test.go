@@ -163,7 +163,7 @@ func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) str
 	defer d.index.Close()
 	generation, err := index.Newest(p.IndexDir)
 	must(err)
-	ui.Backend = d.functions()
+	ui.Backend, ui.Environ = d.functions(), []string{"COLORFGBG=15;0"}
 	m := tui.New(ctx, ui)
 	settle(m, m.Init())
 	for _, msg := range []tea.Msg{tui.State{Generation: generation.Hash, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {

@@ -57,7 +57,7 @@ func TestWebWhileAnotherBuilds(t *testing.T) {
 	var body string
 	waitFor(t, func() bool {
 		code, body = get("/?q=token")
-		return strings.Contains(body, "30 % of the session files are indexed")
+		return strings.Contains(body, "30% of the session files are indexed")
 	})
 	if code != http.StatusServiceUnavailable || !strings.Contains(body, "There is no index yet") {
 		t.Errorf("while it is built: %d %s", code, body)

@@ -188,9 +188,9 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 	}
 	v.Notes = append(v.Notes, status)
 	if took != session.Unknown {
-		v.Notes = append(v.Notes, note{Text: duration(time.Duration(took) * time.Millisecond)})
+		v.Notes = append(v.Notes, note{Text: human.Duration(time.Duration(took) * time.Millisecond)})
 	} else if d := e.Time.Sub(x.before); d >= time.Second && !x.before.IsZero() && d < maxGuess {
-		v.Notes = append(v.Notes, note{Text: "~" + duration(d), Hint: "from the times of the entries"})
+		v.Notes = append(v.Notes, note{Text: "~" + human.Duration(d), Hint: "from the times of the entries"})
 	}
 	x.before = e.Time
 	v.Open = v.lines <= limit || v.Hit
@@ -199,16 +199,6 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 // maxGuess is the longest duration derived from the times of entries; anything longer is
 // taken for a pause of the user.
 const maxGuess = time.Hour
-
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return d.Round(time.Second).String()
-}
 
 // output adds block i of a result. A long one is loaded when it is wanted, if there is a
 // site to load it from.

@@ -166,7 +166,7 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 		})
 	}
 	if u.Cost > 0 {
-		notes = append(notes, note{Text: Money(u.Cost), Class: "cost"})
+		notes = append(notes, note{Text: human.DollarsUpTo(u.Cost).Text(u.Cost), Class: "cost"})
 	}
 	return notes
 }

@@ -15,7 +15,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"io"
 	"path"
@@ -334,14 +333,6 @@ func (p *Page) file(name string) string {
 		return name
 	}
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))
-}
-
-// Money formats a cost in dollars.
-func Money(cost float64) string {
-	if cost < 0.095 {
-		return fmt.Sprintf("$%.3f", cost)
-	}
-	return fmt.Sprintf("$%.2f", cost)
 }
 
 // index lists the prompts of a conversation and other landmarks: summaries, labelled

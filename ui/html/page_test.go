@@ -178,7 +178,7 @@ func TestResultsWithCalls(t *testing.T) {
 		t.Fatalf("%d calls", len(calls))
 	}
 	for i, want := range [][]string{
-		{`id="e-r1"`, `class="call failed"`, "open", "make", "exit 2", "1.5 s", "no rule"},
+		{`id="e-r1"`, `class="call failed"`, "open", "make", "exit 2", "1.5s", "no rule"},
 		{`id="e-r2"`, "x/y.go</code>", "ok", ">package</span> y"},
 		{"z.go", "no result"},
 		{"orphan", "result"},

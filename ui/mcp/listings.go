@@ -429,7 +429,7 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 		return nil, err
 	}
 	p := &rowPage[recapFact]{about: q.about(&res.Index, res.Warnings), line: (*recapFact).text}
-	for _, x := range slices.Backward(res.Sessions) {
+	for _, x := range res.Sessions {
 		row := &recapRow{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &search.SessionHit{SessionFacts: x.SessionFacts}), Turns: x.Prompts, Cost: x.CostText()}
 		row.Messages = 0 // its turns say it
 		facts := q.facts(&x)

@@ -473,7 +473,7 @@ func usageNotes(t *audit.UsageTable, rows int, now time.Time) []note {
 func (d dollars) known(cost float64, known bool, unpriced int) string {
 	switch {
 	case !known:
-		return "–"
+		return human.None
 	case unpriced > 0:
 		return "≥ " + d.Text(cost)
 	}

@@ -42,9 +42,9 @@ func TestAuditText(t *testing.T) {
 	}
 	want := `TOOL          CALLS                    FAILED  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
 bash          1,200 █████████████▋         60  5.0%         4  90ms  1m01s  2.5 MB  2026-03-01 10:30
-evil name =1    300 ███▍                    0     -         1                  0 B  2026-03-01 10:30
-(none)            0                         0     -         0                  0 B  2026-03-01 10:30
-total         1,500                        60  4.0%         4                  0 B  2026-03-01 10:30
+evil name =1    300 ███▍                    0     –         1     –      –     0 B  2026-03-01 10:30
+(none)            0                         0     –         0     –      –     0 B  2026-03-01 10:30
+total         1,500                        60  4.0%         4     –      –     0 B  2026-03-01 10:30
 4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -104,7 +104,7 @@ func matchText(r *blame.Block) string {
 	case blame.Space:
 		return "but for white space"
 	case blame.Alike:
-		return fmt.Sprintf("a similar line (%.0f %%)", 100*r.Closeness)
+		return "a similar line (" + human.Percent(r.Closeness) + ")"
 	}
 	return ""
 }
@@ -292,24 +292,34 @@ func (c *Commits) Sheet(layout Layout) table {
 	}}
 }
 
-// Text writes a commit with its session below it.
+// leastSubject is how much of the subject of a commit is left.
+const leastSubject = 6
+
+// Text writes a commit with its session below it. The subject is cut, never what was found.
 func (c *Commits) Text(t *Text) {
 	r := c.Response
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		t.Print(human.When(i > 0 && (x.Origin != nil || r.Rows[i-1].Origin != nil), "\n"))
 		name := commitName(x)
-		rest := human.Joined(" · ", terminal.Clean(x.Subject), t.Ago(x.Committed.Time))
+		subject := terminal.Clean(x.Subject)
 		if x.Pull != "" {
-			rest = "pull request"
+			subject = "pull request"
 		}
+		found := ""
 		if x.Origin == nil {
-			rest = t.Dim(terminal.Clip(human.Joined(" · ", rest, human.When(x.Match == blame.Unread, "not compared")+human.When(x.Match != blame.Unread, "no session")), max(t.Width-len(name)-2, 1)))
-			t.Print(t.Style(TitleStyle, name), "  ", rest, "\n")
+			found = cmp.Or(human.When(x.Match == blame.Unread, "not compared"), "no session")
+		}
+		after := human.When(subject != "", " · ") + human.Joined(" · ", t.Ago(x.Committed.Time), found)
+		line := terminal.Clip(subject, max(t.Width-len(name)-2-terminal.Width(after), leastSubject)) + after
+		if x.Origin == nil {
+			line = t.Dim(line)
+		}
+		t.Print(t.Style(TitleStyle, name), "  ", line, "\n")
+		if x.Origin == nil {
 			continue
 		}
-		t.fit(name, rest)
-		how := human.When(x.Match == blame.ByText, fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share))
+		how := human.When(x.Match == blame.ByText, "wrote "+human.Percent(x.Share)+" of its lines")
 		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.Entry(), x.Offset)), t.Badge(x.Host, x.Agent, x.Kept), x.CostText(), how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.printSaid(session.KindPrompt, x.Prompt)

@@ -190,12 +190,12 @@ func (a *Recap) Text(t *Text) {
 			hidden = a.printFacts(t, s, append(neverPassed(facts), passed...)) || hidden
 		}
 	}
-	last := &r.Sessions[len(r.Sessions)-1]
-	id := onHost(last.Host) + shellcmd.Here.Operand(t.name(last.SessionID, last.SessionPath))
-	hints := []string{fmt.Sprintf("its facts: pigrep recap %s · its text: pigrep show %[1]s", id)}
-	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
-		f := &last.Facts[at]
-		hints = []string{"to read an entry: pigrep show " + onHost(last.Host) + shellcmd.Here.Operand(t.place(last.SessionID, last.SessionPath, f.Entry(), f.Offset))}
+	latest := &r.Sessions[0]
+	id := onHost(latest.Host) + shellcmd.Here.Operand(t.name(latest.SessionID, latest.SessionPath))
+	hints := []string{fmt.Sprintf("facts of the latest: pigrep recap %s · its text: pigrep show %[1]s", id)}
+	if at := slices.IndexFunc(latest.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
+		f := &latest.Facts[at]
+		hints = []string{"to read an entry: pigrep show " + onHost(latest.Host) + shellcmd.Here.Operand(t.place(latest.SessionID, latest.SessionPath, f.Entry(), f.Offset))}
 		if hidden {
 			hints = append(hints, "all facts: pigrep recap --all "+id)
 		}

@@ -106,7 +106,7 @@ func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	for i := range s.columns {
 		if c := &s.columns[i]; c.isIn(true) {
 			shown := c.cell(v)
-			shown.Text = shown.Indent + terminal.Clean(cmp.Or(shown.Text, shown.Plain))
+			shown.Text = shown.Indent + cmp.Or(terminal.Clean(cmp.Or(shown.Text, shown.Plain)), human.When(c.Right, human.None))
 			shown.width = terminal.Width(shown.Text)
 			r.cells = append(r.cells, shown)
 		}
@@ -280,18 +280,7 @@ func millisCell(ms *int32) cell {
 	if ms == nil {
 		return cell{}
 	}
-	c := cell{Plain: strconv.Itoa(int(*ms))}
-	switch d := time.Duration(*ms) * time.Millisecond; {
-	case d < time.Second:
-		c.Text = fmt.Sprintf("%dms", *ms)
-	case d < time.Minute:
-		c.Text = fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Hour:
-		c.Text = fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		c.Text = fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return c
+	return cell{Text: human.Duration(time.Duration(*ms) * time.Millisecond), Plain: strconv.Itoa(int(*ms))}
 }
 
 func (l Layout) pathCell(path string) cell {

@@ -3,9 +3,7 @@ package printer
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,8 +34,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, func(r *row) cell {
-			rate := cmp.Or(human.When(r.Errors > 0, fmt.Sprintf("%.1f%%", 100*r.ErrorRate)), "-")
-			return cell{Text: rate, Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
+			return cell{Text: cmp.Or(human.When(r.Errors > 0, human.Percent(r.ErrorRate)), human.None), Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
 		}},
 		{column{Title: human.When(t.Total.Rejected > 0, "REJECTED"), Right: true}, func(r *row) cell { return countCell(r.Rejected) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
@@ -83,24 +80,19 @@ func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
 	}
 }
 
-// waitCell returns a duration of the calls of a row; "–" in text for a tool that waits for a person, as it
+// waitCell returns a duration of the calls of a row; in text none for a tool that waits for a person, as it
 // says nothing about the tool.
 func waitCell(r *audit.ToolRow, ms *int32) cell {
 	c := millisCell(ms)
 	if ms != nil && r.Asks {
-		c.Text = "–"
+		c.Text = human.None
 	}
 	return c
 }
 
 func bytesCell(n int64) cell {
 	c := countCell(n)
-	c.Text = fmt.Sprintf("%d B", n)
-	for i, unit := range []string{"kB", "MB", "GB"} {
-		if least := math.Pow10(3 * (i + 1)); c.Number >= least {
-			c.Text = fmt.Sprintf("%.1f %s", c.Number/least, unit)
-		}
-	}
+	c.Text = human.Bytes(n)
 	return c
 }
 

@@ -94,7 +94,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
-		cost := cmp.Or(h.CostText(), "–")
+		cost := cmp.Or(h.CostText(), human.None)
 		cells := []Cell{
 			{Text: html.Line(human.Headline(h.Title)), Link: v.session(h.SessionPath, h.SessionID, "")},
 			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: v.minute(h.Modified)},
@@ -113,7 +113,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 // Recap returns what was done in sessions, the latest first.
 func (v *View) Recap(r *recap.Response) *Section {
 	s := &Section{ID: "done", Title: "What was done", Note: "Nothing was changed, failed or left open in this time."}
-	for i := range slices.Backward(r.Sessions) {
+	for i := range r.Sessions {
 		h := &r.Sessions[i]
 		t := &Table{
 			Title: html.Line(human.Headline(h.Title)), Note: human.Joined(" · ", html.Line(h.Host), html.Line(human.Path(h.CWD, v.Home)), human.Plural(h.Prompts, "turn", "turns")),
@@ -492,7 +492,7 @@ func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 		c.Code = true
 		return c
 	}
-	at := Cell{Text: cmp.Or(v.minute(r.Timestamp), "–"), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
+	at := Cell{Text: cmp.Or(v.minute(r.Timestamp), human.None), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
 	project := human.Path(r.CWD, v.Home)
 	name := human.Joined(": ", r.Host, project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:])
 	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}

@@ -63,7 +63,7 @@ func (c Config) Check() *ConfigError {
 	for _, name := range slices.Sorted(maps.Keys(c.Keys)) {
 		i := slices.IndexFunc(bindings, func(b binding) bool { return b.name == name })
 		if i < 0 {
-			return unknown(KeysTable, name)
+			return unknownName(KeysTable, name)
 		}
 		for _, key := range c.Keys[name] {
 			k, ok := parseKey(key)
@@ -80,7 +80,7 @@ func (c Config) Check() *ConfigError {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Colors)) {
 		if !slices.ContainsFunc(roles, func(r role) bool { return r.name == name }) {
-			return unknown(ColorsTable, name)
+			return unknownName(ColorsTable, name)
 		}
 		values := c.Colors[name]
 		if n := len(values); n == 0 || n > 2 {
@@ -95,7 +95,7 @@ func (c Config) Check() *ConfigError {
 	return nil
 }
 
-func unknown(table, name string) *ConfigError {
+func unknownName(table, name string) *ConfigError {
 	choices := slices.DeleteFunc(Choices(), func(c Choice) bool { return c.Table != table })
 	names := lists.Map(choices, func(c Choice) string { return c.Name })
 	hint := "there are " + strings.Join(names, ", ")
@@ -216,7 +216,7 @@ func parseColor(text string) (color string, ok bool) {
 type styles struct {
 	plain, title, dim, match, found, current, prompt, notice, problem, mark lipgloss.Style
 
-	selected color.Color // background of the selected line
+	selected color.Color // background of the selected line; nil to reverse its colours
 	kinds    map[session.Kind]lipgloss.Style
 }
 
@@ -242,9 +242,35 @@ var roles = []role{
 	{"kind-result", "the word result", []string{"30", "cyan"}},
 }
 
-// newStyles returns the styles for a dark or a light background, with the colours of a
-// Config.
-func newStyles(dark bool, colors map[string][]string) styles {
+// background is what is known of the background of the terminal.
+type background uint8
+
+const (
+	unknown background = iota
+	light
+	dark
+)
+
+// backgroundOf returns what COLORFGBG says of the background, for terminals that do not answer when
+// they are asked: 0;15 is light.
+func backgroundOf(environ []string) (found background) {
+	for _, e := range environ {
+		if colors, ok := strings.CutPrefix(e, "COLORFGBG="); ok {
+			found = unknown
+			if n, err := strconv.Atoi(colors[strings.LastIndexByte(colors, ';')+1:]); err == nil {
+				found = dark
+				if n == 7 || n > 8 {
+					found = light
+				}
+			}
+		}
+	}
+	return found
+}
+
+// newStyles returns the styles for a background, with the colours of a Config. On an unknown one, which
+// is taken for dark, the selected line has its colours reversed, which is readable everywhere.
+func newStyles(on background, colors map[string][]string) styles {
 	colour := func(name string) color.Color {
 		values := colors[name]
 		if len(values) == 0 {
@@ -252,11 +278,14 @@ func newStyles(dark bool, colors map[string][]string) styles {
 		}
 		onLight, _ := parseColor(values[0])
 		onDark, _ := parseColor(values[len(values)-1])
-		return lipgloss.LightDark(dark)(lipgloss.Color(onLight), lipgloss.Color(onDark))
+		return lipgloss.LightDark(on != light)(lipgloss.Color(onLight), lipgloss.Color(onDark))
 	}
 	plain := lipgloss.NewStyle()
 	in := func(name string) lipgloss.Style { return plain.Foreground(colour(name)) }
-	call := in("kind-call")
+	call, selected := in("kind-call"), colour("selection")
+	if on == unknown && len(colors["selection"]) != 1 {
+		selected = nil
+	}
 	return styles{
 		plain:    plain,
 		title:    in("title").Bold(true),
@@ -268,7 +297,7 @@ func newStyles(dark bool, colors map[string][]string) styles {
 		notice:   in("notice"),
 		problem:  in("error").Bold(true),
 		mark:     in("match").Bold(true),
-		selected: colour("selection"),
+		selected: selected,
 		kinds: map[session.Kind]lipgloss.Style{
 			session.KindPrompt: in("kind-prompt"), session.KindReply: in("kind-reply"), session.KindThinking: in("kind-thinking"),
 			session.KindCall: call, session.KindShell: call, session.KindResult: in("kind-result"), session.KindError: in("error"),

@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"image/color"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 )
 
@@ -70,14 +72,48 @@ func TestConfiguredColors(t *testing.T) {
 	if e := (Config{Colors: colors}).Check(); e != nil {
 		t.Fatal(e)
 	}
-	light, dark := newStyles(false, colors), newStyles(true, colors)
-	if light.match.GetForeground() != lipgloss.Color("#a00000") || dark.match.GetForeground() != lipgloss.Color("11") {
-		t.Errorf("match is %v on light, %v on dark", light.match.GetForeground(), dark.match.GetForeground())
+	onLight, onDark := newStyles(light, colors), newStyles(dark, colors)
+	if onLight.match.GetForeground() != lipgloss.Color("#a00000") || onDark.match.GetForeground() != lipgloss.Color("11") {
+		t.Errorf("match is %v on light, %v on dark", onLight.match.GetForeground(), onDark.match.GetForeground())
 	}
-	if dark.dim.GetForeground() != lipgloss.Color("250") || dark.dim.GetFaint() {
-		t.Errorf("dim is %v, faint %t", dark.dim.GetForeground(), dark.dim.GetFaint())
+	if onDark.dim.GetForeground() != lipgloss.Color("250") || onDark.dim.GetFaint() {
+		t.Errorf("dim is %v, faint %t", onDark.dim.GetForeground(), onDark.dim.GetFaint())
 	}
-	if dark.prompt.GetForeground() != newStyles(true, nil).prompt.GetForeground() {
+	if onDark.prompt.GetForeground() != newStyles(dark, nil).prompt.GetForeground() {
 		t.Error("a role that is not in the settings changed")
+	}
+}
+
+// The selected line is readable: its background fits the one that the terminal, or else COLORFGBG, tells; if
+// neither does, its colours are reversed. A colour of the settings is used as it is.
+func TestSelectionIsReadable(t *testing.T) {
+	for _, x := range []struct {
+		environ  string
+		answer   tea.Msg
+		colors   map[string][]string
+		reversed bool
+		selected string // of 256 colours
+	}{
+		{environ: "TERM=xterm", reversed: true},
+		{environ: "COLORFGBG=0;15", selected: "254"},
+		{environ: "COLORFGBG=0;default;7", selected: "254"},
+		{environ: "COLORFGBG=15;0", selected: "237"},
+		{environ: "COLORFGBG=7;8", selected: "237"},
+		{environ: "COLORFGBG=default;default", reversed: true},
+		{environ: "COLORFGBG=15;0", answer: tea.BackgroundColorMsg{Color: color.White}, selected: "254"},
+		{environ: "TERM=xterm", answer: tea.BackgroundColorMsg{Color: color.Black}, selected: "237"},
+		{environ: "TERM=xterm", colors: map[string][]string{"selection": {"17"}}, selected: "17"},
+		{environ: "TERM=xterm", colors: map[string][]string{"selection": {"17", "18"}}, reversed: true},
+	} {
+		m := testModel(t, Options{Backend: fake(), Environ: []string{x.environ}, Config: Config{Colors: x.colors}})
+		if x.answer != nil {
+			m.update(x.answer)
+		}
+		v := view{styles: &m.styles, chosen: true}
+		line := v.paint(v.plain, "a") + v.paint(v.match, "b") + v.paint(v.dim, "c")
+		shaded, reversed := strings.Count(line, "48;5;"+x.selected+"m"), strings.Count(line, "[7m")+strings.Count(line, ";7;4m")
+		if x.reversed && (reversed != 3 || strings.Contains(line, "48;")) || !x.reversed && (shaded != 3 || reversed > 0) {
+			t.Errorf("%s, %v, %v: the selected line is %q", x.environ, x.answer, x.colors, line)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func TestFoundInTheText(t *testing.T) {
 	b.Find = func(_ context.Context, _ Place, text string, _ scope.Scope) ([]Found, error) {
 		return []Found{{0, strings.Count("my reply, a second reply\nin **bold**", text)}}, nil
 	}
-	look := newStyles(true, nil)
+	look := newStyles(dark, nil)
 	found, current := look.found.Render("reply"), look.current.Render("reply")
 	for _, test := range []struct {
 		keys   []string

@@ -86,7 +86,7 @@ func (c *crash) String() string { return fmt.Sprint(c.value) }
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
 	m := &Model{
-		options: o, ctx: ctx, keys: o.bind(), quit: func() {}, post: func(time.Duration, then) {}, styles: newStyles(true, o.Colors), message: message{text: o.Note},
+		options: o, ctx: ctx, keys: o.bind(), quit: func() {}, post: func(time.Duration, then) {}, styles: newStyles(backgroundOf(o.Environ), o.Colors), message: message{text: o.Note},
 		request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here},
 	}
 	m.query.set(o.Query)
@@ -119,7 +119,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 		return tea.Batch(m.arranged(), m.searchMore())
 	case tea.BackgroundColorMsg:
-		m.styles = newStyles(msg.IsDark(), m.options.Colors)
+		on := light
+		if msg.IsDark() {
+			on = dark
+		}
+		m.styles = newStyles(on, m.options.Colors)
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:

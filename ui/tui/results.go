@@ -324,7 +324,10 @@ func (v view) paint(look lipgloss.Style, text string) string {
 	if text == "" {
 		return ""
 	}
-	if v.chosen {
+	switch {
+	case v.chosen && v.selected == nil:
+		look = v.plain.Reverse(true).Bold(look.GetBold()).Underline(look.GetBold())
+	case v.chosen:
 		look = look.Background(v.selected)
 	}
 	return look.Render(text)

@@ -16,7 +16,7 @@ import (
 
 // A fragment that does not fit is cut between words, with its match in sight.
 func TestFragmentsAreCutBetweenWords(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil))}
+	v := view{styles: new(newStyles(dark, nil))}
 	tests := []struct {
 		text  string
 		width int
@@ -40,7 +40,7 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 
 // A hit of a similar word says so.
 func TestSimilarSpellingIsMarked(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil))}
+	v := view{styles: new(newStyles(dark, nil))}
 	h := &search.Hit{Kind: "prompt", Tier: search.TierFuzzy, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)
@@ -49,7 +49,7 @@ func TestSimilarSpellingIsMarked(t *testing.T) {
 
 // What sessions cost is a column at the end of their lines, if it is known of one and there is room.
 func TestCostsAreAColumn(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	v := view{styles: new(newStyles(dark, nil)), now: noon, home: "/home/u"}
 	var r results
 	groups := library()[:2]
 	for i := range groups {
@@ -71,7 +71,7 @@ func TestCostsAreAColumn(t *testing.T) {
 
 // A session has one line for its title, directory, age and hits; without hits nothing else.
 func TestSessionHasOneLine(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	v := view{styles: new(newStyles(dark, nil)), now: noon, home: "/home/u"}
 	var r results
 	r.set(library(), false)
 	got := ansi.Strip(r.render(v, 80, 10, true)[0])
@@ -97,7 +97,7 @@ func TestSessionHasOneLine(t *testing.T) {
 
 // A hit names its tool and its age where there is room.
 func TestHitNamesToolAndAge(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil)), now: noon}
+	v := view{styles: new(newStyles(dark, nil)), now: noon}
 	h := &search.Hit{Kind: "call", Origin: session.Origin{Tool: "bash\x1b[2J"}, Timestamp: session.Time{Time: noon.AddDate(0, -3, 0)}, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, h, 76)); !strings.HasPrefix(line, "call bash") || !strings.HasSuffix(line, " 3mo") || terminal.Width(line) != 76 {
 		t.Errorf("the hit does not say what it is: %q", line)
@@ -129,7 +129,7 @@ func TestSessionOpensWhenItIsSelected(t *testing.T) {
 		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryPlace: session.EntryPlace{EntryName: session.EntryName{EntryID: fmt.Sprint("more", len(groups[1].hits))}}, Fragment: fragment("token")})
 	}
 	listed := func(r *results, height int) (list []int) {
-		r.render(view{styles: new(newStyles(true, nil)), now: noon}, 80, height, true)
+		r.render(view{styles: new(newStyles(dark, nil)), now: noon}, 80, height, true)
 		for g := range r.groups {
 			n := 0
 			for _, i := range r.items {
@@ -171,7 +171,7 @@ func TestSessionOpensWhenItIsSelected(t *testing.T) {
 // Below a hit in a prompt stands its reply: not selectable, not in a pane that is too small, and a
 // click on it is one on its hit.
 func TestAnsweredPrompts(t *testing.T) {
-	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	v := view{styles: new(newStyles(dark, nil)), now: noon, home: "/home/u"}
 	groups := library()
 	groups[0].hits[1].Answered = &search.Answered{EntryName: session.EntryName{EntryID: "a9"}, Fragment: fragment("the clock of the server \x1b[2Jis wrong, so every token is late " + strings.Repeat("漢", 300))}
 	var r results

@@ -368,7 +368,7 @@ func (m *Model) freshness() string {
 	case s.Archive != "":
 		return s.Archive
 	case s.Indexing:
-		text := fmt.Sprintf("indexing %d %%", int(s.Share*100))
+		text := "indexing " + human.Percent(s.Share)
 		if s.Left > 2*time.Second {
 			text += fmt.Sprintf(", %s left", s.Left.Round(time.Second))
 		}

@@ -144,7 +144,7 @@ export const recap: Mode = {
 	here: true,
 	async find(client, query, filters, options) {
 		const a = await client.recap(query.trim(), { cwd: filters.cwd, limit: sessionsTold }, options);
-		const items = a.sessions.toReversed().flatMap((s) =>
+		const items = a.sessions.flatMap((s) =>
 			each(s.facts, (f) => {
 				const at: Position = { ...s, ...f, sessionPath: f.sessionPath ?? s.sessionPath, kind: f.what, isError: f.what === "failed" && !f.passed };
 				const text = factText(f, s.cwd);

@@ -171,7 +171,7 @@ export interface RecapFact extends Pick<Position, "entryId" | "shortEntryId" | "
 }
 
 export interface RecapAnswer extends Envelope {
-	/** The oldest first. */
+	/** The latest first. */
 	sessions: (Session & { facts: RecapFact[] })[];
 	total: number;
 	/** Changed in these sessions. */

@@ -187,14 +187,9 @@ export function shortDir(dir: string | undefined, width: number): string {
 	return visibleWidth(end) <= width ? end : `${cut(kept, width - 1)}…`;
 }
 
-/** 1234567 as 1.2M. */
+/** 1234567 as 1.2M, rounded as pigrep does. */
 export function compact(n: number): string {
-	for (const [size, unit] of [
-		[1e9, "G"],
-		[1e6, "M"],
-		[1e3, "k"],
-	] as const) {
-		if (n >= size) return `${(n / size).toFixed(n >= 10 * size ? 0 : 1)}${unit}`;
-	}
-	return String(n);
+	if (n < 10_000) return n.toLocaleString("en");
+	if (n < 999_500) return `${(n / 1e3).toFixed(0)}k`;
+	return n < 999_950_000 ? `${(n / 1e6).toFixed(1)}M` : `${(n / 1e9).toFixed(1)}B`;
 }

@@ -92,7 +92,7 @@ class Client {
 			{ what: "commit", ...at, text: "raise it", hash: "1507f8b", sessionPath: "/s/sub.jsonl", sessionId: "sub" },
 			{ what: "open", ...at, entryId: undefined, text: "and the docs?" },
 		];
-		const sessions = [{ ...session("a"), cwd: "/p", facts: [] }, { ...bare, facts: facts.slice(4) }, { ...session("b"), cwd: "/p", facts }];
+		const sessions = [{ ...session("b"), cwd: "/p", facts }, { ...bare, facts: facts.slice(4) }, { ...session("a"), cwd: "/p", facts: [] }];
 		return this.answer("recap", query, filters, options, { schemaVersion: 1, sessions, total: 3, files: 1 });
 	}
 

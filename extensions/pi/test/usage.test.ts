@@ -44,9 +44,9 @@ test("a cost that lacks a price says so", () => {
 test("days are in order, models by cost, each summed over the other", () => {
 	const rows = [used("2026-11-17", "a/small", 1000, 0.1), used("2026-11-16", "a/big", 3000, 2), used("2026-11-17", "a/big", 500, 1)];
 	const lines = usageLines(answer(rows), week, "/p", now, 76, paint).map((l) => row(l, 76).trimEnd());
-	assert.match(lines[2] ?? "", /^\$3\.10 · 4\.5k tokens/);
+	assert.match(lines[2] ?? "", /^\$3\.10 · 4,500 tokens/);
 	const tables = lines.slice(4).map((l) => l.replace(/[ █]+/g, " "));
-	assert.deepEqual(tables, ["2026-11-16 3.0k $2.00", "2026-11-17 1.5k $1.10", "", "a/big 3.5k $3.00", "a/small 1.0k $0.10"]);
+	assert.deepEqual(tables, ["2026-11-16 3,000 $2.00", "2026-11-17 1,500 $1.10", "", "a/big 3,500 $3.00", "a/small 1,000 $0.10"]);
 });
 
 test("an empty week is said, any size can be drawn, and keys ask for another span", async () => {
