@@ -9,22 +9,31 @@ import (
 )
 
 // A LineParser is what parsers have in common whose agent writes one JSON object a line, an entry each.
-// The agent's Read sets the Entry, and adds its pieces in the order in which a person reads them. The
-// LineParser makes the parts, the facts and the view from them. M is what the parser remembers of earlier
-// lines: it is kept as JSON in State.Memo.
+// Parsers embed it and set Read once. For each object, the LineParser
+//
+//	begins Entry        with its place, and All, the members of the object
+//	calls Read          which sets the Entry, and adds its pieces in the order in which a person reads them
+//	adds the rest       what Read passed to Miss is the part "other", what it passed to Detail the last one
+//	completes Entry     an ID by the offset, a Timestamp by At, a Step by Steps and, unless Read made them, Facts
+//	emits it            unless Read set Skip, as for a header
+//
+// and makes the view when it is asked. Memo is what the parser remembers of earlier lines besides Known: a struct
+// whose zero value holds at the start of a file. It is kept as JSON in State.Memo.
 type LineParser[M any] struct {
 	Builder
-	Known State // so far
+	Known State // so far; Read keeps its Header
 	Memo  M
 
 	// Of the agent.
 	Read  func(v jsonl.Value) // reads an object, whose members are All
 	Tools map[string]Tool
-	Steps map[string]session.Step // see StepOf
+	Steps map[string]session.Step // see StepOf; nil if Read sets the step
 
 	// Of the current entry.
 	All          jsonl.Fields
 	Kind         string    // its type, as it is written
+	At           int64     // its time in Unix milliseconds: that of the member timestamp, unless Read sets it; 0 for that of the entry before, -1 for none
+	Skip         bool      // the object is no entry
 	Details      []Unknown // its last part has those that no other part contains
 	Diff         []byte    // what a tool recorded of its edits
 	TokensBefore int64     // of a summary
@@ -62,22 +71,57 @@ func (p *LineParser[M]) State() State {
 func (p *LineParser[M]) Reset(state State) {
 	var none M
 	p.Known, p.Memo = state, none
-	_ = json.Unmarshal(state.Memo, &p.Memo) // without one, or with one of another form, it stays empty
+	if state.Memo != nil {
+		_ = json.Unmarshal(state.Memo, &p.Memo) // one of another form leaves what it can
+	}
 }
 
 // Parse implements Parser.
 func (p *LineParser[M]) Parse(line Line, emit func(*session.Entry)) []ParseError {
-	p.Known.Lines = line.Number
-	p.JSON.Trusting, p.Line = line.Wanted != nil, line
-	return Objects(&p.JSON, line, nil, func(v jsonl.Value) {
-		e := p.Begin(line, v)
-		p.Sparse = line.Wanted != nil
-		p.All = p.JSON.Fields(v)
-		p.Kind, p.Details, p.Diff, p.TokensBefore, p.pieces = p.JSON.Name(p.All.Find("type")), p.Details[:0], nil, 0, p.pieces[:0]
-		p.Read(v)
-		p.finish()
-		emit(e)
-	})
+	p.Start(line)
+	return Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.Object(v, emit) })
+}
+
+// Start begins a line.
+func (p *LineParser[M]) Start(line Line) {
+	p.Known.Lines, p.Line = line.Number, line
+	p.JSON.Trusting = line.Wanted != nil
+}
+
+// Object emits the entry of an object on the line.
+func (p *LineParser[M]) Object(v jsonl.Value, emit func(*session.Entry)) {
+	e := p.Begin(p.Line, v)
+	p.All, p.Sparse = p.JSON.Fields(v), p.Line.Wanted != nil
+	p.Kind, p.At, p.Skip = p.JSON.Name(p.All.Find("type")), p.JSON.Time(p.All.Find("timestamp")), false
+	p.Details, p.Diff, p.TokensBefore, p.pieces = p.Details[:0], nil, 0, p.pieces[:0]
+	if p.Read(v); p.Skip {
+		return
+	}
+	p.Rest()
+	p.addDetails()
+	if e.ID == "" {
+		e.ID = OffsetID(e.Offset)
+	}
+	if e.Timestamp.IsZero() && p.At >= 0 {
+		e.Timestamp = p.Known.Time(p.At)
+	}
+	if p.Steps != nil {
+		e.Step = p.StepOf(p.Steps, e.CustomType, p.Kind, e.Role)
+	}
+	if p.Known.Facts && !e.Pending && !e.Repeats {
+		p.addFacts()
+		e.Facts = p.FactsOf()
+	}
+	emit(e)
+}
+
+// Rest adds the part "other", with the values that no rule covers, in file order.
+func (p *LineParser[M]) Rest() {
+	if len(p.Unknown) > 0 {
+		p.SortUnknown()
+		p.AddLeaves(session.KindOther, p.Unknown, nil)
+		p.Unknown = p.Unknown[:0]
+	}
 }
 
 // Identify sets the id of the entry, which its copies in other files share, and its time. It returns the time, 0
@@ -167,19 +211,6 @@ func (p *LineParser[M]) Detail(v jsonl.Value) {
 	}
 }
 
-// finish completes the entry that has been read.
-func (p *LineParser[M]) finish() {
-	e := &p.Entry
-	p.SortUnknown()
-	p.AddLeaves(session.KindOther, p.Unknown, nil)
-	p.addDetails()
-	e.Step = p.StepOf(p.Steps, e.CustomType, p.Kind, e.Role)
-	if p.Known.Facts && !e.Pending && !e.Repeats {
-		p.addFacts()
-		e.Facts = p.FactsOf()
-	}
-}
-
 // addDetails adds the details that the parts so far do not contain. If only some texts are wanted and the
 // details have none, nothing is added: they are the last part.
 func (p *LineParser[M]) addDetails() {
@@ -215,7 +246,7 @@ func (p *LineParser[M]) addFacts() {
 			})
 		}
 	}
-	if e.Role != session.RoleToolResult {
+	if e.Role != session.RoleToolResult || f.IsResult { // Read has said how it ended
 		return
 	}
 	f.IsResult = true

@@ -135,20 +135,19 @@ func TestResuming(t *testing.T) {
 }
 
 // A memo that is empty is none, and one of another version is forgotten as far as it differs.
-func TestWalkerMemo(t *testing.T) {
+func TestLineParser(t *testing.T) {
 	type memo struct {
 		Tip string
 		Few []int
 	}
-	w := &Walker[memo]{}
-	w.Read = func() bool {
+	w := &LineParser[memo]{}
+	w.Read = func(jsonl.Value) {
 		w.Entry.Type = w.JSON.Name(w.All.Find("type"))
-		if w.Entry.Type == "header" {
-			return false
+		if w.Skip = w.Entry.Type == "header"; w.Skip {
+			return
 		}
 		w.Miss(w.All.Find("text"))
 		w.Memo.Tip = w.Entry.Type
-		return true
 	}
 	parse := func(line string) (list []session.Entry) {
 		w.Parse(jsonl.Line{Data: []byte(line), Number: 1, Ended: true}, func(e *session.Entry) { list = append(list, *e) })

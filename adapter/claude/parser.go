@@ -19,7 +19,7 @@ func (Agent) Parse(state adapter.State) adapter.Parser {
 }
 
 type parser struct {
-	adapter.Walker[memo]
+	adapter.LineParser[memo]
 	detailed jsonl.Leaves
 
 	// Of the current entry.
@@ -43,15 +43,15 @@ func parentOf(file string) string {
 }
 
 // read reads the line.
-func (p *parser) read() bool {
+func (p *parser) read(jsonl.Value) {
 	e := &p.Entry
 	p.message, p.rejected, p.blocks = nil, false, p.blocks[:0]
 	p.Sparse = p.Sparse && !p.wantsDetails()
-	p.agent = strings.HasPrefix(session.BaseName(p.Past.Path), "agent-")
+	p.agent = strings.HasPrefix(session.BaseName(p.Known.Path), "agent-")
 
 	typ := p.JSON.Name(p.All.Find("type"))
 	e.Type = typ
-	if p.Past.Header.Version != 0 || knownLines[typ] {
+	if p.Known.Header.Version != 0 || knownLines[typ] {
 		p.header()
 	}
 	id := p.All.Find("uuid")
@@ -64,10 +64,9 @@ func (p *parser) read() bool {
 	p.Rest()
 	p.place()
 	e.Step = p.stepOf(typ)
-	if p.Past.Facts {
+	if p.Known.Facts {
 		p.readFacts()
 	}
-	return true
 }
 
 // stepOf returns the step that a line is; session.Talk for conversation.
@@ -91,13 +90,13 @@ func (p *parser) stepOf(typ string) session.Step {
 
 // header reads what a line says of the session.
 func (p *parser) header() {
-	h := &p.Past.Header
+	h := &p.Known.Header
 	own, first := p.JSON.Text(p.All.Find("sessionId")), h.Timestamp.IsZero() && p.At != 0
 	if h.Version == 0 {
 		h.Version, h.Offset = 2, p.Entry.Offset
-		switch base := session.BaseName(p.Past.Path); {
+		switch base := session.BaseName(p.Known.Path); {
 		case p.agent:
-			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.Past.Path)
+			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.Known.Path)
 		case adapter.IsUUID(base):
 			h.ID = base
 		}

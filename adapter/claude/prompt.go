@@ -190,7 +190,7 @@ func (p *parser) writeUser() {
 	}
 	for i := range p.blocks {
 		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.sort == textBlock {
-			p.AddPrompt(b.text)
+			p.Builder.AddPrompt(b.text)
 		}
 	}
 	if e.UserText = strings.TrimSpace(string(p.Prompt)); isBareCommand(e.UserText) {

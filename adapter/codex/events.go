@@ -217,7 +217,7 @@ func (p *parser) repeatOf(all jsonl.Fields) {
 // the lines that a fork copied.
 func (p *parser) readName() {
 	e, name := &p.Entry, p.payload.Find("thread_name")
-	if id := p.payload.Find("thread_id"); !id.Empty() && p.JSON.Name(id) != p.Past.Header.ID {
+	if id := p.payload.Find("thread_id"); !id.Empty() && p.JSON.Name(id) != p.Known.Header.ID {
 		p.Part(session.KindData, name)
 		return
 	}

@@ -243,7 +243,7 @@ func (p *parser) readTyped(text []byte, said string) {
 
 func (p *parser) addPrompt(text []byte) {
 	p.Add(session.KindPrompt, text)
-	p.AddPrompt(typedIn(text))
+	p.Builder.AddPrompt(typedIn(text))
 }
 
 // finishUser says whether a prompt was sent again after a turn that was aborted, and
@@ -282,7 +282,7 @@ func (p *parser) readAgentMessage() {
 	e.Type, e.Role = session.TypeMessage, session.RoleCustom
 	author, recipient := p.JSON.Name(all.Find("author")), p.JSON.Name(all.Find("recipient"))
 	kind := session.KindNote
-	if p.Past.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
+	if p.Known.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
 		e.Role, kind = session.RoleUser, session.KindPrompt
 	}
 	for item := range p.JSON.Elements(all.Find("content")) {

@@ -450,7 +450,7 @@ func (p *parser) readUsageRecord() {
 // lines that name its turn and model.
 func (p *parser) addUsage(t tokens, of uint64) {
 	f, m := &p.Facts, &p.Memo
-	if p.Past.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {
+	if p.Known.Header.Relation == session.Spawned && m.Turn == 0 && m.Context.Model == "" {
 		return
 	}
 	u := &f.Usage

@@ -19,7 +19,7 @@ func (Agent) Parse(state adapter.State) adapter.Parser {
 }
 
 type parser struct {
-	adapter.Walker[memo]
+	adapter.LineParser[memo]
 	tip, group named         // the entries at Memo.Tip and Memo.Group
 	inner      jsonl.Scanner // of JSON that is in a string
 
@@ -57,15 +57,15 @@ func (n *named) at(offset int64) string {
 }
 
 // read reads the line, and says where its entry is in the conversation.
-func (p *parser) read() bool {
+func (p *parser) read(jsonl.Value) {
 	e, m := &p.Entry, &p.Memo
 	p.call, p.output, p.unread = call{}, output{}, false
 	p.inside = p.inside[:0]
 	p.keys, p.said, p.images = p.keys[:0], p.said[:0], p.images[:0]
 	p.inner.Trusting = p.Sparse
-	if p.Past.Header.Notes {
+	if p.Known.Header.Notes {
 		p.readNote()
-		return true
+		return
 	}
 	if !m.Begun {
 		m.Begun, m.Tip, m.Group = true, -1, -1
@@ -83,7 +83,6 @@ func (p *parser) read() bool {
 	if p.At != 0 && len(e.Parts) > 0 && !p.Sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
 		e.Copy = p.copyHash()
 	}
-	return true
 }
 
 // kindOfLine returns the type of the line, and finds its payload. In the oldest dialect, the
@@ -115,10 +114,10 @@ const (
 
 // begin reads what every line says.
 func (p *parser) begin() {
-	e, h, m := &p.Entry, &p.Past.Header, &p.Memo
+	e, h, m := &p.Entry, &p.Known.Header, &p.Memo
 	if h.Version == 0 {
 		h.Version, h.Offset, h.Nested = version, e.Offset, true
-		h.ID, h.Part = idsOf(p.Past.Path)
+		h.ID, h.Part = idsOf(p.Known.Path)
 		h.Ordinal, _ = p.JSON.Int(p.All.Find("ordinal"))
 		if p.At != 0 {
 			h.Timestamp = adapter.TimeOf(p.At)
@@ -169,7 +168,7 @@ func idsOf(file string) (id, part string) {
 
 // readMeta reads a header. The first one counts; in a fork, those of its ancestors may follow.
 func (p *parser) readMeta() {
-	h, m, all := &p.Past.Header, &p.Memo, p.payload
+	h, m, all := &p.Known.Header, &p.Memo, p.payload
 	p.Entry.Apart = true
 	id := p.JSON.String(all.Find("id"))
 	git := p.JSON.String(p.JSON.Fields(all.Find("git")).Find("branch"))
@@ -201,7 +200,7 @@ func (p *parser) readMeta() {
 
 // readOrigin reads what a header says of another session.
 func (p *parser) readOrigin(all jsonl.Fields) {
-	h := &p.Past.Header
+	h := &p.Known.Header
 	h.ParentSession = p.JSON.String(all.Find("forked_from_id"))
 	if h.ParentSession != "" {
 		h.Relation = session.Copied
@@ -237,9 +236,9 @@ func (p *parser) readOrigin(all jsonl.Fields) {
 
 // family identifies the session and those that it was copied from or into.
 func (p *parser) family() uint64 {
-	h := &p.Past.Header
+	h := &p.Known.Header
 	if p.isBeforeHeader() {
-		id, _ := idsOf(p.Past.Path)
+		id, _ := idsOf(p.Known.Path)
 		return xxhash.Sum64String(id)
 	}
 	if h.ParentSession != "" && (h.Relation == session.Copied || h.Relation == session.Spawned) {
@@ -250,4 +249,4 @@ func (p *parser) family() uint64 {
 
 // isBeforeHeader reports whether the entry comes before the header in the file, as in one that
 // begins in its middle. What the header says was not known then.
-func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.Past.Header.Offset }
+func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.Known.Header.Offset }

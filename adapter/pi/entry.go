@@ -279,7 +279,7 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 		e.Apart = e.ID == ""
 		e.Name = p.JSON.String(all.Find("title"))
 		kind := session.KindTitle
-		if p.Past.Header.Offset > 0 { // the slot has the title, and this is that or an older one
+		if p.Known.Header.Offset > 0 { // the slot has the title, and this is that or an older one
 			kind = session.KindMeta
 		}
 		p.Part(kind, all.Find("title"))
@@ -298,7 +298,7 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 // headerTitle reads the title in a header, if no slot before it says it, and reports whether there is one.
 func (p *parser) headerTitle(all jsonl.Fields) bool {
 	title := all.Find("title")
-	if p.JSON.Kind(title) != '"' || p.Past.Header.Offset > 0 {
+	if p.JSON.Kind(title) != '"' || p.Known.Header.Offset > 0 {
 		return false
 	}
 	p.begin(session.TypeSessionInfo)

@@ -10,7 +10,7 @@ import (
 
 func newParser(state adapter.State) *parser {
 	p := &parser{}
-	p.Past, p.Leaves.Omit, p.OnPart, p.Read = state, noText, p.onPart, p.read
+	p.Known, p.Leaves.Omit, p.OnPart, p.Read = state, noText, p.onPart, p.read
 	return p
 }
 
@@ -27,7 +27,7 @@ var noText = []string{
 //	              (checked         (spans,           ├─▶ facts, when they are wanted
 //	               bytes)           no copies)       └─▶ view, when it is wanted
 type parser struct {
-	adapter.Walker[struct{}]
+	adapter.LineParser[struct{}]
 
 	// Of the current entry.
 	message message
@@ -57,23 +57,23 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 }
 
 // read reads the line.
-func (p *parser) read() bool {
+func (p *parser) read(v jsonl.Value) {
 	e, all := &p.Entry, p.All
 	typ, kind := p.JSON.Name(all.Find("type")), p.JSON.Name(all.Find("kind"))
 	if (typ == "session" || typ == "" && kind == "header") && all.Find("delegationDepth").Empty() { // else DeepSeek's
-		if p.Past.Header.Version == 0 {
-			p.Past.Header = p.header(all, e.Offset, kind == "header")
+		if p.Known.Header.Version == 0 {
+			p.Known.Header = p.header(all, e.Offset, kind == "header")
 		}
-		return p.Past.Header.Offset == e.Offset && p.headerTitle(all)
+		p.Skip = p.Known.Header.Offset != e.Offset || !p.headerTitle(all)
+		return
 	}
 	kind = fourthKind(typ, kind)
 	typ = cmp.Or(typ, kind)
 	p.begin(typ)
 	p.readLine(all, kind)
 	if p.unsure {
-		at := p.Range
 		p.Sparse = false
-		p.Begin(p.Line, at)
+		p.Begin(p.Line, v)
 		p.begin(typ)
 		p.readLine(all, kind)
 	}
@@ -81,7 +81,7 @@ func (p *parser) read() bool {
 	e.Step = p.stepOf(all)
 	if e.NameRank == slotRank {
 		p.At = -1
-		return true
+		return
 	}
 	if p.At == 0 && !e.MessageTime.IsZero() {
 		p.At = e.MessageTime.UnixMilli()
@@ -89,10 +89,9 @@ func (p *parser) read() bool {
 	if p.At != 0 && p.Line.Wanted == nil {
 		e.Copy = p.copyHash(all)
 	}
-	if p.Past.Facts {
+	if p.Known.Facts {
 		p.readFacts(all)
 	}
-	return true
 }
 
 func (p *parser) begin(typ string) {
@@ -137,7 +136,7 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
 		h.ParentSession = cmp.Or(h.ParentSession, p.JSON.String(all.Find(key)))
 	}
-	if parent := parentOf(p.Past.Header.Agent, p.Past.Path); parent != "" {
+	if parent := parentOf(p.Known.Header.Agent, p.Known.Path); parent != "" {
 		h.ParentSession, h.Relation = cmp.Or(h.ParentSession, parent), session.Spawned
 	}
 	return h

@@ -75,7 +75,7 @@ func (p *parser) writeText(kind session.Kind, b *block) {
 	}
 	b.text = p.Part(kind, b.value)
 	if kind == session.KindPrompt && p.JSON.Kind(b.value) == '"' {
-		p.AddPrompt(b.text)
+		p.Builder.AddPrompt(b.text)
 	}
 }
 

@@ -63,7 +63,7 @@ func writerOf(head []byte) (ok, omp bool) {
 		if v, err := parser.JSON.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
 			omp = omp || wroteByOhMyPi(&parser.JSON, parser.JSON.Fields(v))
 		}
-		if parser.Past.Header.Version != 0 {
+		if parser.Known.Header.Version != 0 {
 			return true, omp
 		}
 	}

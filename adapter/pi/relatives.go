@@ -18,10 +18,7 @@ const (
 
 // A Relative is a program that grew out of pi. It writes pi's format with lines of its own, to
 // another place, and resumes in another way.
-type Relative struct {
-	family
-	roots func(adapter.Environment) []adapter.Root
-}
+type Relative struct{ family }
 
 //go:embed stores_omp.txt
 var ohMyPiStores string
@@ -40,18 +37,18 @@ func NewOhMyPi() OhMyPi {
 			{Name: configNameVariable, Use: "oh-my-pi's directory below the home directory, in place of .omp; the sessions of all profiles in it are searched"},
 			{Name: dataVariable, Use: "its omp/ has oh-my-pi's sessions, if oh-my-pi was told to keep them there"},
 		},
-	}}, ohMyPiRoots}}
+	}}}}
 }
 
 // NewPrime returns the adapter for Prime Agent.
 func NewPrime() Relative {
 	return Relative{family{&adapter.Profile{
-		ID: PrimeName, Title: "Prime Agent", Homes: primeHomes, Resuming: resuming("prime-agent", "npm install -g prime-agent"), Kept: primeStores,
+		ID: PrimeName, Title: "Prime Agent", Homes: "$" + primeDirVariable + " ~/.prime/agent", Resuming: resuming("prime-agent", "npm install -g prime-agent"), Kept: primeStores,
 		Variables: []adapter.Variable{
 			{Name: primeSessionsVariable, Use: "where Prime Agent keeps sessions, in place of ~/.prime/agent/sessions", Path: true},
 			{Name: primeDirVariable, Use: "Prime Agent's directory, in place of ~/.prime/agent; its sessions/ is searched", Path: true},
 		},
-	}}, func(env adapter.Environment) []adapter.Root { return adapter.Places(env, primeRoots) }}
+	}}}
 }
 
 // Environment variables of the relatives.
@@ -79,12 +76,14 @@ func (OhMyPi) Volatile(head []byte) int64 {
 	return int64(bytes.IndexByte(head, '\n') + 1)
 }
 
-// Roots implements adapter.Agent.
-func (a Relative) Roots(env adapter.Environment) ([]adapter.Root, error) { return a.roots(env), nil }
+// Roots implements adapter.Agent for Prime Agent.
+func (Relative) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	return adapter.Places(env, "$"+primeSessionsVariable+" $"+primeDirVariable+"/sessions ~/.prime/agent/sessions"), nil
+}
 
-// ohMyPiRoots are the directories of all profiles. The directory that oh-my-pi and pi share
+// Roots implements adapter.Agent: the directories of all profiles. The directory that oh-my-pi and pi share
 // by a variable is pi's: what a file says decides whose it is.
-func ohMyPiRoots(env adapter.Environment) []adapter.Root {
+func (OhMyPi) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	data := env.Getenv(dataVariable)
 	if !filepath.IsAbs(data) {
 		data = filepath.Join(env.Home, ".local", "share")
@@ -94,7 +93,7 @@ func ohMyPiRoots(env adapter.Environment) []adapter.Root {
 	for i := range roots {
 		roots[i].Layout = adapter.NewLayout("", profiles)
 	}
-	return roots
+	return roots, nil
 }
 
 // profiles are the sessions in oh-my-pi's directory. With XDG directories, agent is missing.
@@ -112,12 +111,6 @@ func (a OhMyPi) Home(has func(name string) bool) adapter.Layout {
 	}
 	return a.Relative.Home(has)
 }
-
-// Where Prime Agent keeps its files, and its sessions.
-const (
-	primeHomes = "$" + primeDirVariable + " ~/.prime/agent"
-	primeRoots = "$" + primeSessionsVariable + " $" + primeDirVariable + "/sessions ~/.prime/agent/sessions"
-)
 
 // parentOf returns the file of the session that a session in a directory of artifacts works
 // for, "" for others. Relatives of pi keep the artifacts of TIME_ID.jsonl, and the sessions of
