@@ -10,8 +10,10 @@ import (
 	"bytes"
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"pigrep/internal/session"
@@ -442,3 +444,11 @@ func SaysNo(command string, exit int32, printed []byte) bool {
 	settle(&c, []session.Part{{Text: printed}})
 	return c.NoMatch
 }
+
+// exitLine matches a line in which an agent only says how a command ended.
+var exitLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\W*(?i:(?:(?:command|process) )?(?:exited|failed) with (?:exit )?(?:code|status)|exit (?:code|status)):? -?\d+\W*$`)
+})
+
+// IsExit reports whether a line of a result only says how a command ended: "Command exited with code 2".
+func IsExit(line []byte) bool { return exitLine().Match(line) }

@@ -47,6 +47,7 @@ type CallRow struct {
 	Rules         []string    `json:"rules,omitempty"`
 	Matches       []RuleMatch `json:"matches,omitempty"`             // of the rules, the most severe first
 	Result        []string    `json:"result,omitempty" wire:"lines"` // its first lines, with Request.Results
+	LastLine      string      `json:"lastLine,omitempty"`            // of the result, which says more than an exit code if there is one, with Request.Results
 }
 
 // RuleMatch is a rule that a call matches, with the part of it that does.
@@ -278,7 +279,7 @@ func (r *callRun) row(ctx context.Context, req *Request, number int) (*CallRow, 
 		row.ResultEntryID, row.ShortResultID = result.EntryID, result.ShortEntryID
 	}
 	if req.Results && c.HasResult {
-		row.Result = r.result(c)
+		row.Result, row.LastLine = r.result(c)
 	}
 	return row, nil
 }
@@ -314,13 +315,13 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 
 func (f *callFile) warn(err error) { f.warning = fmt.Sprintf("%s: %v", f.Path, err) }
 
-// result returns the first lines of a call's result.
-func (f *callFile) result(c *session.CallFact) (lines []string) {
+// result returns the first lines of a call's result, and the last one that says more than an exit code.
+func (f *callFile) result(c *session.CallFact) (lines []string, last string) {
 	want := session.KindResult
 	if c.Kind == session.CallShell {
 		want = session.KindShell
 	} else if c.Kind == session.CallNested && c.Result == c.Offset {
-		return nil // session files do not keep it
+		return nil, "" // session files do not keep it
 	}
 	f.entry(c.Result, func(_ *session.Entry, v *session.View) {
 		for _, b := range v.Blocks {
@@ -328,16 +329,16 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 				continue
 			}
 			for line := range bytes.Lines(b.Text) {
-				if len(lines) == resultLines {
-					return
-				}
-				if text := strings.TrimRight(string(line), "\r\n"); text != "" {
+				if text := strings.TrimRight(string(line), "\r\n"); len(lines) < resultLines && text != "" {
 					lines = append(lines, text)
+				}
+				if text := bytes.TrimSpace(line); len(text) > 0 && (last == "" || !shellcmd.IsExit(text)) {
+					last = string(session.Cut(text, adapter.MaxPrompt))
 				}
 			}
 		}
 	})
-	return lines
+	return lines, last
 }
 
 // matches returns the rules that a call matches, each with the part that matches. A command

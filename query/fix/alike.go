@@ -61,6 +61,11 @@ var (
 	shortening = []string{"cat", "head", "tail", "grep", "rg", "sed", "awk", "wc", "sort", "uniq", "tee", "less", "column", "tr", "cut"}
 )
 
+// Prepares reports whether a program, with its subcommand, only prepares what others do, or tests something for them.
+func Prepares(label string) bool {
+	return slices.Contains(preparing, label) || slices.Contains([]string{"[", "[[", "test", ":"}, label)
+}
+
 // Programs that only show something.
 var showing = []string{"ls", "find", "fd", "tree", "stat", "file", "which", "type", "command", "ps", "du", "df", "test", "[", "[[", "diff", "cmp", "jq", "nl", "od", "xxd", "strings", "hash", "lsof", "pgrep", "egrep", "git status", "git grep", "git ls-files", "git rev-parse", "git diff", "git log", "git show", "git branch"}
 

@@ -172,11 +172,6 @@ func saysError(e *session.Entry) bool {
 	})
 }
 
-// exitLine matches a line that only says how a command ended.
-var exitLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:command exited with code|exit code:?) -?\d+\.?$`)
-})
-
 // SaidError returns the first line of an output that says error, "" if none does.
 func SaidError(output []byte) string {
 	for _, at := range errorLine().FindAllIndex(output, -1) {
@@ -192,7 +187,7 @@ func SaidError(output []byte) string {
 // says error, or else the last one with text.
 func ErrorLine(output []byte) string {
 	output = bytes.TrimSpace(output)
-	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine().Match(output[at+1:]) {
+	if at := bytes.LastIndexByte(output, '\n'); at > 0 && shellcmd.IsExit(output[at+1:]) {
 		output = bytes.TrimSpace(output[:at])
 	}
 	if line := SaidError(output); line != "" {

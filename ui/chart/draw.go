@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -336,7 +337,7 @@ func (c *Chart) table() *table {
 		}
 		return list
 	}
-	t := &table{Head: cells(c.Head, func(s Series) string { return clean(s.Name) }, "total")}
+	t := &table{Head: cells(c.Head, func(s Series) string { return cmp.Or(clean(s.Name), "total") }, "total")}
 	most := c.largestSum()
 	for i, label := range c.Labels {
 		if sum := c.sum(i); sum > 0 {

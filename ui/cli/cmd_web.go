@@ -330,8 +330,23 @@ func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []in
 		if err != nil {
 			return err
 		}
-		_, err = rank.Every(ctx, in, func(_ uint32, offset int64, _ int) { list = append(list, offset) })
-		return err
+		found, err := rank.Collect(ctx, in, req.Options())
+		if err != nil {
+			return err
+		}
+		sets := found.Sets
+		if found.Counts.Total > 0 && found.Whole != nil { // looser hits are folded
+			sets = found.Whole
+		}
+		for i, seg := range x.Reader.Segments() {
+			if sets[i] == nil {
+				continue
+			}
+			for doc := range sets[i].All() {
+				list = append(list, seg.ID(doc).Offset)
+			}
+		}
+		return x.Reader.Fault()
 	})
 	return list, err
 }

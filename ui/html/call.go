@@ -236,7 +236,7 @@ func linesOf(text []byte) int { return bytes.Count(text, []byte{'\n'}) + 1 + len
 
 // Output returns a block of output as on a page, highlighted as a file with that name.
 func Output(text []byte, name string) template.HTML {
-	return "<pre><code>" + new(writer).code(name, bytes.Trim(text, "\r\n")) + "</code></pre>"
+	return `<pre tabindex="0"><code>` + new(writer).code(name, bytes.Trim(text, "\r\n")) + "</code></pre>"
 }
 
 // longLine is how many bytes of output count as an additional line.

@@ -33,6 +33,14 @@ type entryView struct {
 	Blocks               []block
 }
 
+// Line returns what an entry of one line says: a remark, or that nothing is in it; "" for any other.
+func (v *entryView) Line() string {
+	if v.Remark == "" && v.Label == "" && !slices.ContainsFunc(v.Blocks, func(b block) bool { return b != block{} }) {
+		return v.Title + " without text"
+	}
+	return v.Remark
+}
+
 // note is a fact next to the heading of an entry.
 type note struct{ Text, Hint, Class string }
 
@@ -195,7 +203,9 @@ func remark(it *transcript.Item) string {
 const maxRemark = 120
 
 // isHit reports whether an entry is marked.
-func (x *writer) isHit(e *entry.Entry) bool { return x.page.Site != nil && x.page.Site.Hits[e.Index] }
+func (x *writer) isHit(e *entry.Entry) bool {
+	return x.page.Site != nil && x.page.Site.Hits[e.Index] > 0
+}
 
 func (x *writer) newBlock(it *transcript.Item, i int) block {
 	b := it.Blocks[i]

@@ -56,7 +56,7 @@ type Site struct {
 	Branch   func(id string) string                     // the page of the branch through an entry
 	Output   func(entry, block int, name string) string // a block of an entry, highlighted as a file with that name
 	Session  func(path, id string) string               // another session
-	Hits     map[int]bool                               // entries that are marked, by their index in the file
+	Hits     map[int]int                                // how many hits entries have, which are marked, by their index in the file
 }
 
 var (
@@ -162,7 +162,7 @@ func (b *Body) Entries(ctx context.Context) error {
 // isFolded reports whether an entry is a step that shares a line with others.
 func (p *Page) isFolded(i int) bool {
 	rec := p.Conversation.Record
-	return !p.AllSteps && p.Conversation.IsStep(i) && rec.Labels[rec.Nodes[i].ID] == "" && (p.Site == nil || !p.Site.Hits[i])
+	return !p.AllSteps && p.Conversation.IsStep(i) && rec.Labels[rec.Nodes[i].ID] == "" && (p.Site == nil || p.Site.Hits[i] == 0)
 }
 
 // Parts cuts a page into parts of length entries of conversation, and returns the first step of each part.
@@ -467,7 +467,7 @@ func indexText(e *entry.Entry) string {
 		if e.UserText == "" && len(e.Images) > 0 {
 			return "(image)"
 		}
-		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText))
+		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText, e.Command))
 	}
 	it := transcript.Describe(e)
 	what := titleOf(&it)

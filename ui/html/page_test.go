@@ -614,12 +614,31 @@ func TestStepsAreOneLine(t *testing.T) {
 	}
 	name := func(string) string { return "" }
 	site := pageOf(t, "/s.jsonl", data)
-	site.Site = &Site{To: 4, Entry: name, Branch: name, Hits: map[int]bool{2: true}}
+	site.Site = &Site{To: 4, Entry: name, Branch: name, Hits: map[int]int{2: 1}}
 	out := render(t, site)
 	if fold := strings.Index(out, `<details class="steps"><summary>1 setting</summary>`); fold < 0 || strings.Index(out, "q/x1") < fold || strings.Index(out, `<p class="remark" id="e-x2">`) < strings.Index(out, "</details>\n<p") {
 		t.Errorf("a page has %s", out)
 	}
 	if starts := site.Parts(1); len(starts) != 2 || starts[1] != 3 {
 		t.Errorf("parts of one entry begin at %v", starts)
+	}
+}
+
+// A prompt that is only a command has its name in the index; an entry without text is a line, not an empty box.
+func TestNoEmptyBox(t *testing.T) {
+	data := header + prompt("a", "", "ask") + prompt("b", "a", "") + reply("c", "b", " ") + prompt("d", "c", "last")
+	page := pageOf(t, "/s.jsonl", data)
+	page.AllSteps = true
+	out := render(t, page)
+	for _, want := range []string{`id="e-b">`, "Prompt without text", "Reply without text"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing: %s", want, out)
+		}
+	}
+	if n := strings.Count(out, "<article"); n != 2 {
+		t.Errorf("%d boxes for two texts", n)
+	}
+	if got := indexText(&entry.Entry{Entry: session.Entry{Identity: session.Identity{Role: session.RoleUser}, Said: session.Said{Command: "/clear"}}}); got != "/clear" {
+		t.Errorf("a command is listed as %q", got)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
+	"pigrep/query/fix"
 	"pigrep/query/recap"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
@@ -65,6 +66,7 @@ func Style() string { return chart.Style() + styleSource }
 
 // Write writes the page.
 func (r *Report) Write(w io.Writer) error {
+	tidy(r.Sections)
 	return templates().ExecuteTemplate(w, "report", struct {
 		*Report
 		Policy string
@@ -74,10 +76,38 @@ func (r *Report) Write(w io.Writer) error {
 
 // HTML writes headlines and then the sections, as a part of a page.
 func HTML(w io.Writer, sections []*Section) error {
+	tidy(sections)
 	if err := templates().ExecuteTemplate(w, "tiles", sections); err != nil {
 		return err
 	}
 	return templates().ExecuteTemplate(w, "sections", sections)
+}
+
+// tidy drops the columns of tables that no row has a value in, and writes one sign where a row has none.
+func tidy(sections []*Section) {
+	for _, s := range sections {
+		for _, t := range s.Tables {
+			for i := len(t.Head) - 1; i > 0; i-- {
+				if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != "" }) {
+					continue
+				}
+				t.Head = slices.Delete(t.Head, i, i+1)
+				for k := range t.Rows {
+					t.Rows[k].Cells = slices.Delete(t.Rows[k].Cells, i, i+1)
+				}
+				if t.Total != nil {
+					t.Total = slices.Delete(t.Total, i, i+1)
+				}
+			}
+			for _, r := range t.Rows {
+				for i := range r.Cells {
+					if c := &r.Cells[i]; c.Text == "" {
+						c.Text, c.Code = human.None, false
+					}
+				}
+			}
+		}
+	}
 }
 
 func (v *View) Sessions(list *sessions.Response) *Section {
@@ -94,18 +124,17 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
-		cost := cmp.Or(h.CostText(), human.None)
 		cells := []Cell{
 			{Text: html.Line(human.Headline(h.Title)), Link: v.session(h.SessionPath, h.SessionID, "")},
 			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: v.minute(h.Modified)},
-			{Text: human.Number(h.Messages), Number: true}, {Text: human.Number(h.Tokens), Number: true}, {Text: cost, Number: true},
+			{Text: human.Number(h.Messages), Number: true}, {Text: human.When(h.Tokens > 0, human.Short(h.Tokens)), Number: true}, {Text: h.CostText(), Number: true},
 		}
 		if several {
 			cells = slices.Insert(cells, 1, Cell{Text: html.Line(agent(h))})
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
-	t.More = moreText(len(list.Sessions)-len(t.Rows), "session", " (pigrep sessions)")
+	v.leave(t, s.ID, len(list.Sessions)-len(t.Rows), "session", "pigrep sessions")
 	s.Tables = []*Table{t}
 	return s
 }
@@ -151,6 +180,9 @@ type View struct {
 	Session func(path, id, entry string) string
 	// Period returns the address of a day, week or month of a section; nil for none.
 	Period func(label string) string
+	// More returns the address of the section with an id alone; nil for none.
+	More func(id string) string
+	Only string // the id of the only section to show, with all its rows; "" for all sections
 }
 
 // Section is a part of a page: what it says, a chart, tables.
@@ -169,6 +201,7 @@ type Table struct {
 	Rows        []Row
 	Total       []Cell
 	More        string // what is left out; "" for nothing
+	Rest        string // the address of what is left out; "" for none
 }
 
 // Row is a row of a table.
@@ -277,7 +310,7 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	if d.err = cmp.Or(d.err, err); d.err != nil {
 		return
 	}
-	t.More = moreText(all-len(t.Rows), "row", "")
+	d.leave(t, d.ID, all-len(t.Rows), "row", "")
 	d.Tables = append(d.Tables, t)
 }
 
@@ -385,7 +418,7 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		return nil, err
 	}
 	d.draw(chart.Tools(over, v.Home))
-	d.table(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
+	d.table(printer.NewToolsAudit(tools, nil, v.rows(mostRows), v.layout()), "By tool", len(tools.Rows), nil)
 	actions, err := src.Tools(ctx, groupedBy(req, "action"))
 	if err != nil {
 		return nil, err
@@ -395,8 +428,17 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		return nil, d.err
 	}
 	sections := []*Section{d.Section}
-	for _, part := range []func(context.Context, *Source, audit.Request) (*Section, error){v.failures, v.risky, v.commands, v.files} {
-		s, err := part(ctx, src, req)
+	if v.Only != "" && v.Only != d.ID {
+		sections = nil
+	}
+	for _, part := range []struct {
+		id      string
+		section func(context.Context, *Source, audit.Request) (*Section, error)
+	}{{"failures", v.failures}, {"risky", v.risky}, {"commands", v.commands}, {"files", v.files}} {
+		if v.Only != "" && v.Only != part.id {
+			continue
+		}
+		s, err := part.section(ctx, src, req)
 		if err != nil {
 			return nil, err
 		}
@@ -407,11 +449,10 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 
 // failures lists the latest calls that failed, with what they said.
 func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
-	req.Error, req.Results, req.Limit = true, true, mostCalls
-	t := &Table{Head: callHead("result")}
+	req.Error, req.Results, req.Limit = true, true, v.rows(mostCalls)
+	t := &Table{Head: callHead("error")}
 	all, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
-		said := cmp.Or(lists.Map(r.Result, strings.TrimSpace)...)
-		t.Rows = append(t.Rows, v.call(r, r.Arguments, said, false))
+		t.Rows = append(t.Rows, v.call(r, r.Arguments, r.LastLine, false))
 		return nil
 	})
 	if err != nil {
@@ -421,7 +462,7 @@ func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*S
 	if len(t.Rows) > 0 {
 		s.Note = "The latest first"
 		s.Figures = []Fact{{Name: "failed", Value: human.Number(all)}}
-		t.More = moreText(all-len(t.Rows), "call", moreCalls)
+		v.leave(t, s.ID, all-len(t.Rows), "call", moreCalls)
 		s.Tables = []*Table{t}
 	}
 	return s, nil
@@ -439,7 +480,7 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 			t = &Table{Title: m.Rule, Head: callHead("also")}
 			byRule[m.Rule] = t
 		}
-		if counts[m.Rule]++; len(t.Rows) < mostCalls {
+		if counts[m.Rule]++; len(t.Rows) < v.rows(mostCalls) {
 			var also []string
 			for _, other := range r.Matches[1:] {
 				if other.Rule != m.Rule && !slices.Contains(also, other.Rule) {
@@ -463,19 +504,35 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 	for _, rule := range rules {
 		if t := byRule[rule.ID]; t != nil {
 			t.Note = rule.Severity.String() + ": " + rule.What
-			t.More = moreText(counts[rule.ID]-len(t.Rows), "call", moreCalls)
+			v.leave(t, s.ID, counts[rule.ID]-len(t.Rows), "call", moreCalls)
 			s.Tables = append(s.Tables, t)
 		}
 	}
 	return s, nil
 }
 
-// moreText says how many things a table leaves out, and where they are; "" for none.
-func moreText(n int, what, where string) string {
-	return human.When(n > 0, human.Plural(n, "more "+what, "more "+what+"s")+where)
+// leave says how many things a table of a section leaves out, and where they are: on a page, or in the answer of a command.
+func (v *View) leave(t *Table, section string, n int, what, command string) {
+	if n <= 0 {
+		return
+	}
+	t.More = human.Plural(n, "more "+what, "more "+what+"s")
+	if v.More != nil && v.Only == "" {
+		t.Rest = v.More(section)
+	} else if command != "" {
+		t.More += " (" + command + ")"
+	}
 }
 
-const moreCalls = " (pigrep tools calls)"
+// rows returns how many rows a table may have that has most of them beside others.
+func (v *View) rows(most int) int {
+	if v.Only != "" {
+		return mostSessions
+	}
+	return most
+}
+
+const moreCalls = "pigrep tools calls"
 
 // minute returns a time of a table; "" if it is not known.
 func (v *View) minute(t session.Time) string {
@@ -492,7 +549,7 @@ func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 		c.Code = true
 		return c
 	}
-	at := Cell{Text: cmp.Or(v.minute(r.Timestamp), human.None), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
+	at := Cell{Text: v.minute(r.Timestamp), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
 	project := human.Path(r.CWD, v.Home)
 	name := human.Joined(": ", r.Host, project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:])
 	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}
@@ -512,8 +569,12 @@ func (v *View) commands(ctx context.Context, src *Source, req audit.Request) (*S
 	if err != nil {
 		return nil, err
 	}
-	note := human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
-	return v.listing("commands", "Commands", "No command ran.", note, len(t.Rows), printer.NewCommandsAudit(t, mostRows, v.layout()))
+	note, all := human.Plural(len(t.Rows), "program", "programs")+" in "+human.Plural(t.Calls, "command", "commands"), len(t.Rows)
+	if v.Only == "" { // all are listed where the section is alone
+		t.Rows = slices.DeleteFunc(t.Rows, func(r audit.CommandRow) bool { return fix.Prepares(r.Program) })
+		note += human.When(len(t.Rows) < all, ", without cd, echo and the like")
+	}
+	return v.listing("commands", "Commands", "No command ran.", note, all, printer.NewCommandsAudit(t, v.rows(mostRows), v.layout()))
 }
 
 func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
@@ -522,7 +583,7 @@ func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Sect
 		return nil, err
 	}
 	note := human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
-	return v.listing("files", "Files", "No tool named a file.", note, len(t.Rows), printer.NewFilesAudit(t, false, mostRows, v.layout()))
+	return v.listing("files", "Files", "No tool named a file.", note, len(t.Rows), printer.NewFilesAudit(t, false, v.rows(mostRows), v.layout()))
 }
 
 // listing returns a section with one table of rows, and what is said of some or of none.

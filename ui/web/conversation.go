@@ -203,12 +203,15 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 		all.leaf = ""
 		view.All = all.entry(at.leaf)
 	}
-	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Session: func(path, id string) string { return conversationAddress(path, id, "", at.searchParams) }, Hits: make(map[int]bool)}
+	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Session: func(path, id string) string { return conversationAddress(path, id, "", at.searchParams) }, Hits: make(map[int]int)}
 	found := p.Conversation.Tree.Find(v.Get("entry"))
-	step := max(0, p.StepOf(found)) // which orders the steps
+	step := p.StepOf(found) // which orders the steps
+	if name := v.Get("entry"); name != "" && step < 0 {
+		view.Notes = append(view.Notes, "There is no entry "+html.Line(terminal.Clip(name, 60))+" in this "+human.When(c.Leaf, "branch")+human.When(!c.Leaf, "session")+".")
+	}
 	starts := p.Parts(partLength)
 	parts := len(starts)
-	number := sort.SearchInts(starts, step+1)
+	number := sort.SearchInts(starts, max(0, step)+1)
 	if n, err := strconv.Atoi(v.Get("part")); err == nil && found < 0 {
 		number = max(1, min(n, parts))
 	}
@@ -234,7 +237,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 		return err
 	}
 	for _, i := range hits {
-		p.Site.Hits[i] = true
+		p.Site.Hits[i]++
 	}
 	list, err := json.Marshal(marks)
 	if err != nil {
@@ -245,15 +248,11 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	return nil
 }
 
-// Limits on the hits that are read from a conversation.
-const (
-	mostRead    = 20  // hits whose matched words are highlighted
-	mostPartial = 100 // hits that lack a word, when no entry has every word
-)
+// mostRead is how many hits of a conversation are read: their matched words are highlighted.
+const mostRead = 20
 
-// hitsIn returns the entries of a conversation that match a query, by their index in the
-// file, and the matched words. There may be many entries with every word, so they come from
-// the index and are not read.
+// hitsIn returns the entry of each hit of a query in a conversation, by its index in the file, and
+// the matched words. There may be many hits, so they come from the index and are not read.
 func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, marks []match.Mark, err error) {
 	req := s.request(q, c.Page.Conversation.Redact)
 	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
@@ -264,20 +263,13 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 	if err != nil {
 		return nil, nil, err
 	}
-	all := len(offsets) > 0
-	if !all {
-		req.PerSession = mostPartial
-	}
 	res, err := s.Search(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range res.Hits {
-		if all && res.Hits[i].Loose {
+		if res.Hits[i].Loose && !res.Hits[0].Loose {
 			continue
-		}
-		if !all {
-			offsets = append(offsets, res.Hits[i].Offset)
 		}
 		for _, m := range marked(res.Hits[i].Fragment) {
 			if !slices.Contains(marks, m) {
@@ -307,17 +299,17 @@ func marked(f match.Fragment) (list []match.Mark) {
 // addHits links to the hits before and after the current entry, in the order of the page.
 // found is the entry named in the URL, -1 if there is none.
 func (view *conversationPage) addHits(p *html.Page, at place, found int) {
-	var hits []int
-	before := 0 // the current entry
+	var hits, numbers []int // entries with hits, and the number of the first hit of each
+	before, total := 0, 0   // before is the number of entries with hits before the current one
 	for _, s := range p.Steps {
 		if s.Entry == found {
 			before = len(hits)
 		}
-		if p.Site.Hits[s.Entry] {
-			hits = append(hits, s.Entry)
+		if n := p.Site.Hits[s.Entry]; n > 0 {
+			hits, numbers, total = append(hits, s.Entry), append(numbers, total+1), total+n
 		}
 	}
-	l := &hitLinks{Text: human.Plural(len(hits), "hit", "hits")}
+	l := &hitLinks{Text: human.Plural(total, "hit", "hits")}
 	view.Hits = l
 	if len(hits) == 0 {
 		return
@@ -326,7 +318,11 @@ func (view *conversationPage) addHits(p *html.Page, at place, found int) {
 	n := slices.Index(hits, found)
 	switch {
 	case n >= 0:
-		l.Text = fmt.Sprintf("hit %s of %s", human.Number(n+1), human.Number(len(hits)))
+		l.Text = "hit " + human.Number(numbers[n])
+		if more := p.Site.Hits[found] - 1; more > 0 {
+			l.Text = "hits " + human.Number(numbers[n]) + "–" + human.Number(numbers[n]+more)
+		}
+		l.Text += " of " + human.Number(total)
 	case found >= 0: // Next links to the first hit after it
 		n = before - 1
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -113,7 +114,12 @@ func (s *Server) spec(v url.Values, names ...string) (filter.Spec, error) {
 // that period, and a session links to its conversation.
 func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of sectionsOf) (template.HTML, error) {
 	view := &report.View{
-		Home: s.Home, Now: s.Now().In(s.Zone),
+		Home: s.Home, Now: s.Now().In(s.Zone), Only: v.Get("only"),
+		More: func(id string) string {
+			other := maps.Clone(v)
+			other.Set("only", id)
+			return withParams(r.URL.Path, other)
+		},
 		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, searchParams{}) },
 		Period: func(label string) string {
 			first, end := chart.Span(label)

@@ -68,8 +68,8 @@ type Backend struct {
 	// Open opens the conversation with a name (see ConversationName). If leaf is an entry id,
 	// the page shows only the branch through that entry.
 	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
-	// Find returns the offsets of the entries that have every word of a request. The request
-	// names one session.
+	// Find returns the offset of the entry of each hit that a list has. The request names one
+	// session.
 	Find func(context.Context, search.Request) (offsets []int64, err error)
 	// Command returns the command that resumes a session, quoted for the user's shell; "" if
 	// it cannot be resumed where it was.

@@ -151,6 +151,10 @@ function mark() {
 		}
 	}
 	CSS.highlights.set("hits", found);
+	for (const box of document.querySelectorAll(".call.hit > pre")) { // a long one scrolls by itself
+		const first = box.scrollTop === 0 && [...found].find((range) => box.contains(range.startContainer));
+		if (first) box.scrollTop = first.getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
+	}
 }
 mark();
 
