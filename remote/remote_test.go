@@ -18,30 +18,28 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/remote"
 )
 
 // source sends these sessions, and then fails if it has an error.
 type source struct {
-	name  string
-	list  []remote.Session
-	more  int
-	lower int
-	odd   int
-	err   error
+	name string
+	list []remote.Session
+	more int
+	odd  int
+	err  error
 }
 
 func (s source) Name() string { return s.name }
 
-func (s source) Sessions(_ context.Context, _ *remote.Question, visit func(*remote.Session) error) (remote.Coverage, error) {
+func (s source) Whole(_ context.Context, _ remote.Named, visit func(*remote.Session) error) (remote.Coverage, error) {
 	for i := range s.list {
 		if err := visit(&s.list[i]); err != nil {
 			return remote.Coverage{}, err
 		}
 	}
-	return remote.Coverage{Sessions: len(s.list) + s.more + s.lower, Sent: len(s.list), Lower: s.lower, Damaged: s.odd}, s.err
+	return remote.Coverage{Sessions: len(s.list) + s.more, Sent: len(s.list), Damaged: s.odd}, s.err
 }
 
 func sessionOf(host, id, text string) remote.Session {
@@ -53,10 +51,10 @@ func sessionOf(host, id, text string) remote.Session {
 	return s
 }
 
-func gather(t *testing.T, sources ...remote.Source) (*remote.Gathered, error) {
+func join(t *testing.T, sources ...remote.Source) (*remote.Joined, error) {
 	t.Helper()
 	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
-	got, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", sources, remote.Question{Text: "word"})
+	got, err := remote.Join(t.Context(), registry, index.Empty(), nil, "here", sources, remote.Named{Latest: 9})
 	if err == nil {
 		t.Cleanup(func() { got.Reader.Close() })
 	}
@@ -65,9 +63,9 @@ func gather(t *testing.T, sources ...remote.Source) (*remote.Gathered, error) {
 
 // The answers of several sources are one answer: ranked by the same statistics, a session that
 // two have counts once, and what is missing is said with the reason.
-func TestGather(t *testing.T) {
+func TestJoin(t *testing.T) {
 	gone := errors.New("no route")
-	got, err := gather(t,
+	got, err := join(t,
 		source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word"), sessionOf("a", "s2", "word word other")}, more: 3},
 		source{name: "two", list: []remote.Session{sessionOf("b", "s1", "word"), sessionOf("b", "s3", "another word")}},
 		source{name: "three", err: gone},
@@ -95,31 +93,26 @@ func TestGather(t *testing.T) {
 }
 
 // Files of one machine whose sessions have the same id are all there.
-func TestGatherKeepsNamesakes(t *testing.T) {
+func TestJoinKeepsNamesakes(t *testing.T) {
 	first, second := sessionOf("a", "s1", "zebra"), sessionOf("a", "s1", "okapi")
 	second.Path += "2"
 	second.Summary.Path += "2"
-	for _, whole := range []bool{true, false} {
-		if !whole {
-			first.Text, second.Text = nil, nil
-		}
-		got, err := gather(t, source{name: "one", list: []remote.Session{first, second}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := got.Reader.Table().Len(); n != 2 {
-			t.Errorf("whole %t: %d of 2 files", whole, n)
-		}
+	got, err := join(t, source{name: "one", list: []remote.Session{first, second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := got.Reader.Table().Len(); n != 2 {
+		t.Errorf("%d of 2 files", n)
 	}
 }
 
 // Copies of a session that differ are one session with what each of them has.
-func TestGatherJoinsCopies(t *testing.T) {
+func TestJoinsCopies(t *testing.T) {
 	laptop, desktop := sessionOf("laptop", "zebra", "the beginning"), sessionOf("desktop", "zebra", "the beginning")
 	for s, word := range map[*remote.Session]string{&laptop: "zebralaptop", &desktop: "zebradesktop"} {
 		s.Text = append(s.Text, `{"type":"message","id":"`+word+`","parentId":"e1","timestamp":"2026-03-02T09:16:00.000Z","message":{"role":"user","content":"`+word+`"}}`...)
 	}
-	got, err := gather(t, source{name: "one", list: []remote.Session{laptop}}, source{name: "two", list: []remote.Session{desktop}})
+	got, err := join(t, source{name: "one", list: []remote.Session{laptop}}, source{name: "two", list: []remote.Session{desktop}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +126,7 @@ func TestGatherJoinsCopies(t *testing.T) {
 
 // A question that names a session joins the copy of this machine with those of others, whose secrets
 // are masked. If others have nothing more, the file here stands as it is.
-func TestGatherJoinsOwnCopy(t *testing.T) {
+func TestJoinsOwnCopy(t *testing.T) {
 	const secret = "sk-ant-api03-Ab1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAb1Cd2Ef3GAA"
 	entry := func(id, text string) string {
 		return `{"type":"message","id":"` + id + `","parentId":"e1","timestamp":"2026-03-02T09:16:00.000Z","message":{"role":"user","content":"` + text + `"}}` + "\n"
@@ -155,7 +148,7 @@ func TestGatherJoinsOwnCopy(t *testing.T) {
 				sent = append(append(sent, redact.JSON(bytes.TrimSpace(line))...), "   \n"...)
 			}
 			laptop.Text = append(sent, more...)
-			got, err := remote.Gather(t.Context(), registry, reader, stories.Disk{}, "here", []remote.Source{source{name: "one", list: []remote.Session{laptop}}}, remote.Question{Names: []string{"zebra"}})
+			got, err := remote.Join(t.Context(), registry, reader, stories.Disk{}, "here", []remote.Source{source{name: "one", list: []remote.Session{laptop}}}, remote.Named{Names: []string{"zebra"}})
 			testkit.Check(t, err)
 			defer got.Reader.Close()
 			if n := len(got.Reader.Summaries()); n != 1 || more == "" && got.Reader.Summaries()[0].Path != path {
@@ -172,19 +165,19 @@ func TestGatherJoinsOwnCopy(t *testing.T) {
 }
 
 // If no source answers there is no answer, and the first error is the reason.
-func TestGatherFails(t *testing.T) {
+func TestJoinFails(t *testing.T) {
 	gone := errors.New("no route")
-	if _, err := gather(t, source{err: gone}, source{err: gone}); !errors.Is(err, gone) {
+	if _, err := join(t, source{err: gone}, source{err: gone}); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // What a source sends cannot be more than a session, whatever it is.
-func TestGatherTakesAnything(t *testing.T) {
+func TestJoinTakesAnything(t *testing.T) {
 	odd := sessionOf("a", "s1", "word")
 	odd.Text = append([]byte("\x1b[2J\x00 no JSON\n{\"type\":\n"), odd.Text[:len(odd.Text)-30]...)
 	none := remote.Session{Host: "a"} // without a path
-	got, err := gather(t, source{name: "one", list: []remote.Session{odd, none, sessionOf("a", strings.Repeat("x", 300), "word")}})
+	got, err := join(t, source{name: "one", list: []remote.Session{odd, none, sessionOf("a", strings.Repeat("x", 300), "word")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,64 +193,5 @@ func TestSplit(t *testing.T) {
 		if ok != (want != "") || ok && host != want {
 			t.Errorf("Split(%q) is %q, %v", name, host, ok)
 		}
-	}
-}
-
-// A sum that lacks sessions would look right: a question that needs all of them fails.
-func TestGatherWhole(t *testing.T) {
-	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
-	some := source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word")}, more: 3}
-	_, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", []remote.Source{some}, remote.Question{Whole: true})
-	if !errors.Is(err, remote.ErrTooMuch) || !strings.Contains(err.Error(), "3 of 4 session files that may count in one do not fit into 96 MB") {
-		t.Errorf("got %v", err)
-	}
-	some.more = 0
-	got, err := remote.Gather(t.Context(), registry, index.Empty(), nil, "here", []remote.Source{some}, remote.Question{Whole: true})
-	if err != nil || got.Known != 1 {
-		t.Fatalf("all of it: %v", err)
-	}
-	got.Reader.Close()
-}
-
-// counting is a source that knows how frequent terms are.
-type counting struct {
-	source
-	n   int
-	err error
-}
-
-func (c counting) Count(_ context.Context, terms []string) (*words.Statistics, error) {
-	s := &words.Statistics{Documents: 10 * c.n, Tokens: 100 * c.n, Terms: map[string]int{}}
-	for _, t := range terms {
-		s.Terms[t] = c.n
-	}
-	return s, c.err
-}
-
-// What sources have is added up; with one that does not know, nothing is known; and hits that were
-// not sent make an answer inexact.
-func TestWhole(t *testing.T) {
-	gone := errors.New("no route")
-	one := source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word")}}
-	whole := func(sources ...remote.Source) (*words.Statistics, error) {
-		got, err := gather(t, sources...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.Count(t.Context(), &words.Statistics{Terms: map[string]int{"word": 1}})
-	}
-	s, err := whole(counting{one, 3, nil}, counting{one, 4, nil})
-	if err != nil || s.Documents != 70 || s.Tokens != 700 || s.Terms["word"] != 7 || s.More {
-		t.Errorf("got %+v, %v", s, err)
-	}
-	if s, err := whole(counting{one, 3, nil}, one); s != nil || err != nil {
-		t.Errorf("with one that does not count: %+v, %v", s, err)
-	}
-	if _, err := whole(counting{one, 3, gone}); !errors.Is(err, gone) {
-		t.Errorf("got %v", err)
-	}
-	one.lower = 5
-	if s, err := whole(counting{one, 3, nil}); err != nil || !s.More {
-		t.Errorf("with sessions that rank lower: %+v, %v", s, err)
 	}
 }

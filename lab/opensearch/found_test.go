@@ -4,6 +4,7 @@ package opensearch
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -12,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,19 +59,12 @@ func everyWord(t *testing.T, m *machine, url, prefix string) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", text, err)
 			}
-			there := make(map[string]bool)
-			var mu sync.Mutex
-			_, err = archive.Sessions(ctx, &remote.Question{Text: text, Spec: spec, Brief: true}, func(s *remote.Session) error {
-				mu.Lock()
-				defer mu.Unlock()
-				there[s.Path] = true
-				return nil
-			})
+			sent, err := sessionsFor(ctx, archive, registry, &opensearch.Question{Text: text, Spec: spec})
 			if err != nil {
 				return fmt.Errorf("%s: %w", text, err)
 			}
 			for _, s := range here.Sessions {
-				if !there[s.SessionPath] {
+				if _, there := sent[s.SessionPath]; !there {
 					t.Errorf("%s is in %s, which is not found", text, s.SessionPath)
 				}
 			}
@@ -88,6 +81,24 @@ func everyWord(t *testing.T, m *machine, url, prefix string) {
 	if n := int(looked.Load()); n < 9*len(words)/step/10 {
 		t.Errorf("of the %d words, %d were looked for and found", len(words), n)
 	}
+}
+
+// sessionsFor returns what an archive sends for a question, by the paths of the session files on their machines.
+func sessionsFor(ctx context.Context, archive *opensearch.Archive, registry *adapter.Registry, q *opensearch.Question) (map[string]session.Summary, error) {
+	found := make(map[string]session.Summary)
+	parts, err := archive.Divide(ctx, q)
+	for _, p := range parts {
+		x, err := p.Open(ctx, registry)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range x.Reader.Summaries() {
+			_, path, _ := remote.Split(s.Path)
+			found[path] = s
+		}
+		x.Reader.Close()
+	}
+	return found, err
 }
 
 // indexed indexes sessions as this machine does.
@@ -316,15 +327,13 @@ func clocks(t *testing.T, url string) {
 			t.Errorf("a clock that is wrong by %s: %+v, %v", skew, report, err)
 		}
 	}
-	sent := 0
-	_, err = archive.Sessions(t.Context(), &remote.Question{Brief: true}, func(s *remote.Session) error {
-		sent++
-		if here := slices.IndexFunc(reader.Summaries(), func(o session.Summary) bool { return o.Path == s.Path }); !s.Summary.Newest.Equal(reader.Summaries()[here].Newest.Truncate(time.Millisecond)) {
-			t.Errorf("the newest entry of %s is of %s", s.Path, s.Summary.Newest)
+	sent, err := sessionsFor(t.Context(), archive, registry, &opensearch.Question{Brief: true})
+	for _, own := range reader.Summaries() {
+		if s, there := sent[own.Path]; !there || !s.Newest.Equal(own.Newest.Truncate(time.Millisecond)) {
+			t.Errorf("the newest entry of %s is of %s", own.Path, s.Newest)
 		}
-		return nil
-	})
-	if err != nil || sent != len(reader.Summaries()) {
-		t.Errorf("%d sessions of %d, %v", sent, len(reader.Summaries()), err)
+	}
+	if err != nil || len(sent) != len(reader.Summaries()) {
+		t.Errorf("%d sessions of %d, %v", len(sent), len(reader.Summaries()), err)
 	}
 }

@@ -34,6 +34,9 @@ var calls = []struct{ tool, arguments string }{
 // cursor is a place in an answer from an index.
 var cursor = regexp.MustCompile(`(?m)^Next page: cursor .*$`)
 
+// agent is the agent of a session, which only answers with sessions of several agents or machines name.
+var agent = regexp.MustCompile(` · (pi|claude|codex) · `)
+
 // agentsAsk compares the answers of two servers to agents, by the client of the protocol's makers.
 func agentsAsk(t *testing.T, m *machine, host string) {
 	connect := func(args ...string) *mcp.ClientSession {
@@ -55,7 +58,7 @@ func agentsAsk(t *testing.T, m *machine, host string) {
 			var b strings.Builder
 			for _, part := range res.Content {
 				if text, ok := part.(*mcp.TextContent); ok {
-					b.WriteString(strings.ReplaceAll(text.Text, host+":"+m.sessions, m.sessions) + "\n")
+					b.WriteString(agent.ReplaceAllString(unnamed(text.Text, host, m), " · ") + "\n")
 				}
 			}
 			return b.String()

@@ -108,7 +108,7 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 // count counts the session files and lists the latest pushes.
 func (a *Archive) count(ctx context.Context, s *Status) error {
 	hosts := make(map[string]bool)
-	damaged, err := a.states(ctx, a.allSessions(), nil, func(st *state) error {
+	damaged, err := a.states(ctx, a.allSessions(), nil, false, func(st *state) error {
 		s.Sessions++
 		s.Refused += st.Refused
 		if hosts[st.Host] = true; st.Gone {
@@ -174,7 +174,7 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 			{"bool": object{"must_not": object{"exists": object{"field": "begun"}}, "filter": object{"range": object{"newest": object{"lt": millis(before)}}}}},
 		}}}
 	}
-	_, err = a.states(ctx, a.allSessions(), query, func(s *state) error {
+	_, err = a.states(ctx, a.allSessions(), query, false, func(s *state) error {
 		sum := s.summary()
 		handle := session.Handle(sum.ID, sum.Path)
 		if name == "" || name == sum.Path || near.IsID(handle, name) {

@@ -62,7 +62,6 @@ type Archive struct {
 	node   atomic.Uint32 // the one that is asked
 	http   *http.Client
 	pause  time.Duration
-	places int           // mostPlaces
 	large  chan struct{} // full while a large answer is read: only one at a time
 
 	mu     sync.Mutex // guards secret
@@ -142,7 +141,7 @@ func Open(c Config) (*Archive, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	return &Archive{config: c, nodes: nodes, pause: firstPause, places: mostPlaces, large: make(chan struct{}, 1), http: &http.Client{
+	return &Archive{config: c, nodes: nodes, pause: firstPause, large: make(chan struct{}, 1), http: &http.Client{
 		Transport: transport,
 		// A redirect would take the password elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pigrep/remote"
 )
 
 // An address that would show the password or texts is refused before anything is sent.
@@ -97,8 +95,7 @@ func TestWrongAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := answering(t, test.answer)
-			visit := func(*remote.Session) error { t.Error("a session"); return nil }
-			_, asked := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 10}, visit)
+			_, _, asked := ask(t.Context(), a, Question{Text: "word", Wanted: 10})
 			_, pushed := a.Push(t.Context(), Push{Now: time.Now})
 			for _, err := range []error{asked, pushed} {
 				if !strings.Contains(fmt.Sprint(err), test.want) || test.is != nil && !errors.Is(err, test.is) {
@@ -143,7 +140,7 @@ func TestFailedShards(t *testing.T) {
 		fmt.Fprint(w, `{"_shards":{"failed":1,"failures":[{"reason":{"type":"too_many","reason":"clauses"}}]},"hits":{"hits":[]}}`)
 		return true
 	}
-	_, err := a.Sessions(t.Context(), &remote.Question{}, func(*remote.Session) error { return nil })
+	_, _, err := ask(t.Context(), a, Question{})
 	if err == nil || !strings.Contains(err.Error(), "clauses (503, too_many)") {
 		t.Errorf("got %v", err)
 	}

@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -109,17 +108,8 @@ func (c *compiled) query(more ...object) object {
 	return object{"bool": b}
 }
 
-// ranked is query with scores that also depend on who said it, as those of an answer do.
-func (c *compiled) ranked(more ...object) object {
-	var functions []object
-	for _, kind := range slices.Sorted(maps.Keys(rank.KindWeights)) {
-		functions = append(functions, object{"filter": term("kind", kind), "weight": rank.KindWeights[kind]})
-	}
-	return object{"function_score": object{"query": c.query(more...), "functions": functions, "score_mode": "multiply", "boost_mode": "multiply"}}
-}
-
 // compile compiles a question. A loose one is for when nothing is found otherwise.
-func compile(q *remote.Question, loose bool) compiled {
+func compile(q *Question, loose bool) compiled {
 	s := &q.Spec
 	c := compiled{sessions: all(
 		named(q.Names), named(s.Sessions), oneOf("agent", s.Agents), projects(s.Projects), below(s.CWD),

@@ -8,7 +8,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/literal"
-	"pigrep/remote"
 )
 
 // A query becomes one of OpenSearch that everything it may find passes. What the engine does not
@@ -43,7 +42,7 @@ func TestCompileText(t *testing.T) {
 		`session:0195* ab`:     `{"bool":{"minimum_should_match":1,"must":[{"bool":{"minimum_should_match":1,"should":[{"wildcard":{"session":{"case_insensitive":true,"value":"0195\\**"}}},{"wildcard":{"session":{"case_insensitive":true,"value":"*0195\\*"}}},{"bool":{"must_not":{"exists":{"field":"session"}}}}]}}],"should":[{"term":{"terms":"ab"}}]}}`,
 		`project:app`:          `{"bool":{"minimum_should_match":1,"should":[{"term":{"cwd":{"case_insensitive":true,"value":"app"}}},{"wildcard":{"cwd":{"case_insensitive":true,"value":"*/app"}}}]}}`,
 	} {
-		q := &remote.Question{Text: text, Env: filter.Env{Now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}}
+		q := &Question{Text: text, Env: filter.Env{Now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}}
 		got, err := json.Marshal(compile(q, false).scored)
 		if err != nil || string(got) != want {
 			t.Errorf("%s becomes\n%s, %v, want\n%s", text, got, err, want)
@@ -55,16 +54,16 @@ func TestCompileText(t *testing.T) {
 func TestCompileFilters(t *testing.T) {
 	since := time.UnixMilli(1000)
 	for _, test := range []struct {
-		question        remote.Question
+		question        Question
 		sessions, parts string
 	}{
-		{remote.Question{}, `null`, `null`},
-		{remote.Question{Spec: filter.Spec{Agents: []string{"pi"}, CWD: "/home/Dev/app/"}}, `{"bool":{"filter":[{"term":{"agent":{"case_insensitive":true,"value":"pi"}}},{"match":{"cwd.tree":"/home/Dev/app"}}]}}`, `null`},
-		{remote.Question{Spec: filter.Spec{Since: since}}, `null`, `{"range":{"time":{"gte":1000}}}`},
-		{remote.Question{Spec: filter.Spec{Since: since}, Brief: true}, `null`, `null`},
-		{remote.Question{Spec: filter.Spec{Kinds: []session.Kind{"call"}, Error: true}}, `null`, `{"bool":{"filter":[{"term":{"error":true}},{"terms":{"kind":["call"]}}]}}`},
-		{remote.Question{Names: []string{"laptop:/s/a.jsonl"}}, `{"term":{"file_key":"` + keyOf("laptop", "/s/a.jsonl") + `"}}`, `null`},
-		{remote.Question{Spec: filter.Spec{Scope: "all"}, Required: requiredBy(t, `foo_bar-\d+ bazqux`)}, `null`, `{"bool":{"minimum_should_match":1,"should":[{"bool":{"filter":[{"wildcard":{"terms":"*foobar*"}},{"wildcard":{"terms":"*bazqux*"}}]}},{"term":{"terms":"…"}}]}}`},
+		{Question{}, `null`, `null`},
+		{Question{Spec: filter.Spec{Agents: []string{"pi"}, CWD: "/home/Dev/app/"}}, `{"bool":{"filter":[{"term":{"agent":{"case_insensitive":true,"value":"pi"}}},{"match":{"cwd.tree":"/home/Dev/app"}}]}}`, `null`},
+		{Question{Spec: filter.Spec{Since: since}}, `null`, `{"range":{"time":{"gte":1000}}}`},
+		{Question{Spec: filter.Spec{Since: since}, Brief: true}, `null`, `null`},
+		{Question{Spec: filter.Spec{Kinds: []session.Kind{"call"}, Error: true}}, `null`, `{"bool":{"filter":[{"term":{"error":true}},{"terms":{"kind":["call"]}}]}}`},
+		{Question{Names: []string{"laptop:/s/a.jsonl"}}, `{"term":{"file_key":"` + keyOf("laptop", "/s/a.jsonl") + `"}}`, `null`},
+		{Question{Spec: filter.Spec{Scope: "all"}, Required: requiredBy(t, `foo_bar-\d+ bazqux`)}, `null`, `{"bool":{"minimum_should_match":1,"should":[{"bool":{"filter":[{"wildcard":{"terms":"*foobar*"}},{"wildcard":{"terms":"*bazqux*"}}]}},{"term":{"terms":"…"}}]}}`},
 	} {
 		got := compile(&test.question, false)
 		sessions, _ := json.Marshal(got.sessions)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"pigrep/remote"
 )
 
 // fake is as much of OpenSearch's HTTP interface as the sender and the reader of lines use. It
@@ -397,7 +400,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	}
 	buckets := []any{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		buckets = append(buckets, map[string]any{"key": map[string]any{"file": key}})
+		buckets = append(buckets, map[string]any{"key": map[string]any{"file": key}, "doc_count": 1})
 	}
 	months := []any{}
 	switch {
@@ -421,4 +424,18 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 		f.t.Error(err)
 	}
 	_, _ = w.Write(data)
+}
+
+// ask returns what the archive sends for a question, in how many parts, and what it says of it.
+func ask(ctx context.Context, a *Archive, q Question) (list []*chosen, c remote.Coverage, err error) {
+	parts, err := a.Divide(ctx, &q)
+	for _, p := range parts {
+		s, err := p.fetch(ctx)
+		if err != nil {
+			return nil, c, err
+		}
+		list = append(list, s.list...)
+		c.Sessions, c.Sent, c.Lost, c.Damaged = c.Sessions+s.files, c.Sent+len(s.list), c.Lost+p.lost, c.Damaged+len(p.damaged)
+	}
+	return list, c, err
 }

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +15,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
-	"pigrep/remote"
 )
 
 const (
@@ -26,20 +22,10 @@ const (
 	pageHits = 10_000  // documents of which only numbers are asked for
 	pageText = 4 << 20 // about how much text of lines is asked for at once
 	fetchers = 4       // requests for lines at once
-	together = 32      // sessions whose lines are asked for at once
+	routed   = 100     // files by which a request is routed: there is a limit to its length
 
-	// mostCompared is how many sessions may compete for the places in an answer: the engine's
-	// order is not that of the answer.
-	mostCompared   = 1000
-	comparedFactor = 2
-	comparedMore   = 10
-	comparedParts  = 200 // that compete for them
-
-	mostPlaces = 200_000 // of lines that are looked for, and
 	mostStates = 100_000 // summaries that are: an answer has no room for more
 	mostFiles  = 500_000 // whose keys are
-
-	exactFiles = 1000 // up to which the engine counts files exactly: more takes memory in every shard
 )
 
 // hit is a document that a search found.
@@ -169,12 +155,15 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 	}
 }
 
-// states visits the states of session files that pass a query, the latest first. It returns the ids of
-// those that this package has not written.
-func (a *Archive) states(ctx context.Context, index string, query object, visit func(*state) error) (damaged []string, err error) {
+// states visits the states of session files that pass a query, the latest first; those that are brief lack what
+// only lists show. It returns the ids of those that this package has not written.
+func (a *Archive) states(ctx context.Context, index string, query object, brief bool, visit func(*state) error) (damaged []string, err error) {
 	body := object{
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, by("file_key", "keyword")},
+	}
+	if brief {
+		body["_source"] = object{"excludes": []string{"terms", "facts.Manifest", "facts.FirstPrompt", "facts.Subject", "facts.Models", "facts.Labels", "facts.Unpriced"}}
 	}
 	err = pages(ctx, a, index, "", body, func(h *hit[state]) error {
 		if h.err == nil && a.isSound(h) {
@@ -193,7 +182,7 @@ func (a *Archive) Sent(ctx context.Context, host string) (func(*session.Summary)
 	}
 	host = hostOf(a.config.Owner, host)
 	sizes := make(map[string]int64)
-	_, err := a.states(ctx, a.sessionsIndex(a.config.Owner), term("host", host), func(s *state) error {
+	_, err := a.states(ctx, a.sessionsIndex(a.config.Owner), term("host", host), true, func(s *state) error {
 		sizes[s.FileKey] = s.Offset
 		return nil
 	})
@@ -209,70 +198,6 @@ func (a *Archive) isSound(h *hit[state]) bool {
 	return h.ID == s.FileKey && s.isSound() && h.Index == a.sessionsIndex(ownerOf(s.Month))
 }
 
-// Sessions implements remote.Source.
-func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
-	if _, err := a.password(ctx); err != nil { // the user may take a while to answer
-		return c, a.wrap(ctx, err)
-	}
-	ctx, use, stop := a.patient(ctx)
-	defer stop()
-	visitor := visit
-	visit = func(s *remote.Session) (err error) {
-		use(func() { err = visitor(s) })
-		return err
-	}
-	lost := make(chan error, 1)
-	go func() {
-		n, err := a.gone(ctx)
-		c.Lost = n
-		lost <- err
-	}()
-	answered, err := a.answer(ctx, q, visit)
-	if failed := <-lost; err == nil && !isStatus(failed, http.StatusForbidden) {
-		err = failed
-	}
-	answered.Lost = c.Lost
-	return answered, err
-}
-
-// answer sends the sessions that a question needs.
-func (a *Archive) answer(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
-	s := a.selection(q)
-	if s.asked.isRanked(q) {
-		return s.best(ctx, visit)
-	}
-	var failed error
-	group, both := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.check(both) })
-	group.Go(func() error {
-		failed = s.selected(both)
-		return nil // what is wrong with the archive says more
-	})
-	if err := cmp.Or(group.Wait(), failed); err != nil {
-		return c, err
-	}
-	switch {
-	case q.Brief:
-		for _, st := range s.list {
-			if err := visit(&remote.Session{Host: st.Host, Path: st.Path, Summary: st.summary()}); err != nil {
-				return c, err
-			}
-			c.Sent++
-		}
-	case s.hasRecords():
-		c.Sent, err = s.send(ctx, visit)
-		c.Inexact = s.found.more
-	default:
-		c.Sent, err = s.sendWhole(ctx, visit)
-	}
-	more := max(0, s.found.files-len(s.found.keys))
-	c.Sessions, c.Damaged = len(s.list)+more, len(s.damaged)
-	if q.Wanted > 0 && !q.Brief {
-		c.Lower = more
-	}
-	return c, err
-}
-
 // mostWaits is how many times Config.Wait the whole answer to a question may take.
 const mostWaits = 60
 
@@ -285,167 +210,27 @@ func progress(ctx context.Context) {
 	}
 }
 
-// patient returns a context for a question that ends if no part of the answer comes for Config.Wait, or if
-// the whole takes mostWaits times as long. The time for which use runs, with what has come, does not count
-// as silence. stop must be called when the question is answered.
-func (a *Archive) patient(ctx context.Context) (_ context.Context, use func(func()), stop func()) {
+// begin begins a question. It returns a context that ends if no part of the answer comes for Config.Wait, or if
+// the whole takes mostWaits times as long. stop must be called when the question is answered.
+func (a *Archive) begin(ctx context.Context) (_ context.Context, stop func(), err error) {
+	if _, err := a.password(ctx); err != nil { // the user may take a while to answer
+		return nil, nil, a.wrap(ctx, err)
+	}
 	wait := cmp.Or(a.config.Wait, longestWork)
 	silent := func(what string, d time.Duration) error {
 		return a.wrap(context.Background(), fmt.Errorf("%w%s in %v", ErrSilent, what, d))
 	}
 	ctx, stopped := context.WithTimeoutCause(ctx, mostWaits*wait, silent(" that ends", mostWaits*wait))
 	ctx, end := context.WithCancelCause(ctx)
-	var used atomic.Bool
-	late := time.AfterFunc(wait, func() {
-		if !used.Load() {
-			end(silent("", wait))
-		}
-	})
+	late := time.AfterFunc(wait, func() { end(silent("", wait)) })
 	ctx = context.WithValue(ctx, progressKey{}, func() { late.Reset(wait) })
-	use = func(f func()) {
-		used.Store(true)
-		f()
-		late.Reset(wait)
-		used.Store(false)
-	}
-	return ctx, use, func() { late.Stop(); end(nil); stopped() }
+	return ctx, func() { late.Stop(); end(nil); stopped() }, nil
 }
 
-func (a *Archive) selection(q *remote.Question) *selection {
-	return &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes, damaged: make(map[string]bool)}
-}
-
-// selected sets the session files that a question needs, those first that matter most.
-func (s *selection) selected(ctx context.Context) (err error) {
-	a, q := s.archive, s.q
-	if s.asked.parts == nil && s.asked.scored == nil {
-		err = s.latest(ctx, all(term("sort", sortSession), s.asked.sessions, overlapping(q)))
-	} else {
-		s.found, err = a.find(ctx, q, s.asked)
-		if err == nil && len(s.found.keys) == 0 && q.Text != "" {
-			s.asked = compile(q, true)
-			s.found, err = a.find(ctx, q, s.asked)
-		}
-		if err == nil {
-			err = s.statesOf(ctx, s.found.keys)
-		}
-	}
-	if err == nil && !s.hasRecords() {
-		_, err = s.others(ctx)
-	}
-	return err
-}
-
-// overlapping are the states of sessions that may have an entry within the times of a question.
-func overlapping(q *remote.Question) object {
-	return all(
-		either(within("newest", "gte", millis(q.Spec.Since)), without("newest")),
-		either(within("oldest", "lte", millis(q.Spec.Until)), without("oldest")),
-	)
-}
-
-// places are where parts are that may be hits.
-type places struct {
-	keys  []string         // of their files, the best first
-	lines map[string][]int // by file key; nil if only the files were looked for
-	gens  map[string]int64 // of these
-	files int              // how many there are
-	more  bool             // there are more lines
-}
-
-func (p *places) add(h *hit[struct{}]) {
-	key, line, gen := last(h.Fields.FileKey), last(h.Fields.Line), last(h.Fields.Gen)
-	if key == "" {
-		return
-	}
-	if _, ok := p.gens[key]; !ok || line > 0 && gen > p.gens[key] {
-		if p.gens[key], p.lines[key] = gen, nil; !ok {
-			p.keys = append(p.keys, key)
-		}
-	}
-	if line > 0 && gen == p.gens[key] {
-		p.lines[key] = append(p.lines[key], line)
-	}
-}
-
-func (p *places) addAll(found *hits[struct{}]) {
-	for i := range found.Hits.Hits {
-		p.add(&found.Hits.Hits[i])
-	}
-}
-
-// find returns the places of the best parts, at least one in each of the best files; those of all
-// parts if all are wanted, or only the keys of their files if that is enough.
-func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) (*places, error) {
-	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
-	body := object{"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false}
-	if q.Wanted == 0 {
-		body["size"], body["query"] = pageHits, asked.query(asked.sessions)
-		return p, a.findAll(ctx, p, body, asked.lines && !q.Facts && !q.Brief)
-	}
-	wanted := min(q.Wanted*comparedFactor+comparedMore, mostCompared)
-	body["aggs"] = object{"files": object{"cardinality": object{"field": "file_key", "precision_threshold": exactFiles}}}
-	if q.Newest {
-		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
-	}
-	best, err := find[struct{}](ctx, a, a.everything(), "&search_type=dfs_query_then_fetch", body)
-	if err != nil {
-		return nil, err
-	}
-	p.addAll(best)
-	p.files, p.more = max(best.Aggregations.Files.Value, len(p.keys)), len(best.Hits.Hits) == comparedParts
-	if p.more && len(p.keys) < min(wanted, p.files) {
-		delete(body, "aggs")
-		body["size"], body["collapse"] = wanted, object{"field": "file_key"}
-		if best, err = find[struct{}](ctx, a, a.everything(), "", body); err != nil {
-			return nil, err
-		}
-		p.addAll(best)
-	}
-	p.keys = p.keys[:min(len(p.keys), wanted)]
-	return p, nil
-}
-
-// findAll adds the keys of all files with parts that a search finds, and the places of these parts if
-// they are asked for: file by file, until there are more than an answer has room for.
-func (a *Archive) findAll(ctx context.Context, p *places, body object, parts bool) error {
-	group, both := errgroup.WithContext(ctx)
-	var keys []string
-	query := body["query"].(object) // body changes
-	group.Go(func() (err error) {
-		keys, err = a.allFiles(both, query)
-		return err
-	})
-	if parts {
-		group.Go(func() error {
-			body["sort"] = []object{{"file_key": "asc"}, by("line", "integer"), by("part", "integer")}
-			left := a.places
-			err := pages(both, a, a.alias(), "", body, func(h *hit[struct{}]) error {
-				if left--; left < 0 {
-					return errFull
-				}
-				p.add(h)
-				return nil
-			})
-			if p.more = errors.Is(err, errFull); p.more {
-				return nil
-			}
-			return err
-		})
-	}
-	err := group.Wait()
-	at := len(keys)
-	if p.more { // of the last file, not all was looked for, and nothing behind it
-		at = slices.Index(keys, last(p.keys))
-		p.more, at = at < 1, max(at, 1)
-	}
-	p.keys, p.files = keys[:min(at, len(keys))], len(keys)
-	return err
-}
-
-// allFiles returns the keys of all files with parts that pass a query.
-func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, err error) {
-	composite := object{"size": pageSize, "sources": []object{{"file": object{"terms": object{"field": "file_key"}}}}}
+// files returns how many parts of each file pass a query, by the keys of the files.
+func (a *Archive) files(ctx context.Context, query object) (map[string]int, error) {
+	composite := object{"size": pageHits, "sources": []object{{"file": object{"terms": object{"field": "file_key"}}}}}
+	counts, end := make(map[string]int), ""
 	for {
 		answer, err := find[struct{}](ctx, a, a.everything(), "", object{"size": 0, "query": query, "track_total_hits": false, "aggs": object{"files": object{"composite": composite}}})
 		if err != nil {
@@ -453,13 +238,14 @@ func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, er
 		}
 		found := &answer.Aggregations.Files
 		for _, b := range found.Buckets {
-			if b.Key.File <= last(keys) || len(keys) == mostFiles {
+			if b.Key.File <= end || len(counts) == mostFiles {
 				return nil, a.wrap(ctx, errRepeated)
 			}
-			keys = append(keys, b.Key.File)
+			end = b.Key.File
+			counts[end] = int(b.Documents)
 		}
-		if len(found.Buckets) < pageSize || found.After == nil {
-			return keys, nil
+		if len(found.Buckets) < pageHits || found.After == nil {
+			return counts, nil
 		}
 		composite["after"] = found.After
 		progress(ctx)
@@ -525,7 +311,7 @@ func each[T any](list []T) func(context.Context, func(T) error) error {
 // mostCounted is how many terms are counted in one request.
 const mostCounted = 500
 
-// Count implements remote.Counter.
+// Count returns in how many documents of the archive terms are.
 func (a *Archive) Count(ctx context.Context, terms []string) (*words.Statistics, error) {
 	s := &words.Statistics{Terms: make(map[string]int, len(terms))}
 	type number struct{ Value float64 }

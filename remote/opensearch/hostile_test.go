@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"pigrep/query/grep"
 	"pigrep/remote"
 )
 
@@ -43,13 +44,13 @@ func TestForgedStates(t *testing.T) {
 		states[fmt.Sprint("forged", i)] = fakeDocument{source: forged}
 	}
 	f.requests = nil
-	for _, q := range []remote.Question{{Bytes: 1 << 20}, {Text: "word", Wanted: 5, Bytes: 1 << 20}, {Brief: true}, {Whole: true, Facts: true, Bytes: 1 << 20}} {
-		got, want := 0, len(states)-2 // beside the good one and the line about the push
-		if q.Text != "" {             // who say that they are other files of the same session
+	for _, q := range []Question{{}, {Text: "word", Wanted: 5}, {Brief: true}, {Facts: true}} {
+		want := len(states) - 2 // beside the good one and the line about the push
+		if q.Text != "" {       // who say that they are other files of the same session
 			want = 5
 		}
-		if c, err := a.Sessions(t.Context(), &q, func(s *remote.Session) error { got++; return nil }); err != nil || got != 1 || c.Damaged != want {
-			t.Errorf("%+v: %d sessions, %+v, %v", q, got, c, err)
+		if _, c, err := ask(t.Context(), a, q); err != nil || c.Sent != 1 || c.Damaged != want {
+			t.Errorf("%+v: %+v, %v", q, c, err)
 		}
 	}
 	for _, r := range f.requests {
@@ -69,25 +70,22 @@ func TestOverwrittenState(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := keyOf("laptop", "/s/a.jsonl")
-	ask := func(want remote.Coverage) {
+	expect := func(want remote.Coverage) {
 		t.Helper()
-		sent := 0
-		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 5, Bytes: 1 << 20}, func(*remote.Session) error { sent++; return nil })
-		c.Statistics = nil
-		if err != nil || c != want || sent != want.Sent {
-			t.Errorf("%d sessions, %+v, want %+v, %v", sent, c, want, err)
+		if _, c, err := ask(t.Context(), a, Question{Text: "word", Wanted: 5}); err != nil || c != want {
+			t.Errorf("%+v, want %+v, %v", c, want, err)
 		}
 	}
 	for field, value := range map[string]any{"facts": "none", "lines": "many", "file_key": "other", "path": []string{"/s"}} {
 		f.indices[a.sessionsIndex("")][key].source[field] = value
-		ask(remote.Coverage{Damaged: 1})
+		expect(remote.Coverage{Damaged: 1})
 		if s, err := a.Status(t.Context()); err != nil || len(s.Damaged) != 1 || s.Damaged[0] != key || s.Sessions != 0 {
 			t.Errorf("%s: status %+v, %v", field, s, err)
 		}
 		if report, err := push(t, a, d); err != nil || report.Damaged != 1 || report.Sessions != 1 {
 			t.Errorf("%s: push %+v, %v", field, report, err)
 		}
-		ask(remote.Coverage{Sessions: 1, Sent: 1})
+		expect(remote.Coverage{Sessions: 1, Sent: 1})
 	}
 }
 
@@ -103,10 +101,10 @@ func TestForgedLine(t *testing.T) {
 	documents[idOf(key, int64(len(header)), 0)].source["raw"] = 5
 	for _, whole := range []bool{false, true} {
 		lines := 0
-		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 5, Bytes: 1 << 20}, func(s *remote.Session) error {
-			lines += len(s.Lines) + strings.Count(string(s.Text), "word")
-			return nil
-		})
+		list, c, err := ask(t.Context(), a, Question{Text: "word", Wanted: 5})
+		for _, s := range list {
+			lines += len(s.lines) + strings.Count(string(s.text), "word")
+		}
 		if err != nil || c.Sent != 2 || c.Damaged != 1 || lines != 2 {
 			t.Errorf("whole %t: %d lines, %+v, %v", whole, lines, c, err)
 		}
@@ -131,16 +129,17 @@ func TestForgedRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bomb := z.EncodeAll(make([]byte, 1<<20), nil)
+	bomb := z.EncodeAll(make([]byte, 8<<20), nil)
 	for id, document := range f.indices[a.monthly("2026.03")] {
 		if strings.HasSuffix(id, ":record") || strings.HasSuffix(id, ":outline") {
 			document.source["record"] = bomb
 		}
 	}
-	f.requests = nil
-	c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 100, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
-	if n := len(f.requests); err != nil || c.Sent == 0 || c.Sent == len(d) || n > len(d)/2 {
-		t.Errorf("%+v after %d requests, %v", c, n, err)
+	for _, q := range []Question{{Text: "word", Wanted: 100}, {Text: "word"}, {Facts: true}} {
+		f.requests = nil
+		if _, c, err := ask(t.Context(), a, q); !errors.Is(err, remote.ErrDamaged) || len(f.requests) > len(d)/2 {
+			t.Errorf("%+v: %+v after %d requests, %v", q, c, len(f.requests), err)
+		}
 	}
 }
 
@@ -191,7 +190,7 @@ func TestSilentEngines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := answering(t, serve)
 			a.config.Wait, a.pause = 50*time.Millisecond, time.Hour
-			_, err := a.Sessions(t.Context(), &remote.Question{Text: "x", Wanted: 1, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
+			_, _, err := ask(t.Context(), a, Question{Text: "x", Wanted: 1})
 			if !errors.Is(err, ErrSilent) && !errors.Is(err, ErrNotEngine) || !strings.HasPrefix(err.Error(), "archive team: ") {
 				t.Errorf("got %v", err)
 			}
@@ -211,37 +210,34 @@ func TestSlowEngine(t *testing.T) {
 		<-time.After(a.config.Wait / 2)
 		return false
 	}
-	ask := func() error {
-		_, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 1, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
+	question := func() error {
+		_, _, err := ask(t.Context(), a, Question{Text: "word", Wanted: 1})
 		return err
 	}
-	if err := ask(); !errors.Is(err, ErrSilent) || err.Error() != "archive team: no answer in 300ms" {
+	if err := question(); !errors.Is(err, ErrSilent) || err.Error() != "archive team: no answer in 300ms" {
 		t.Errorf("got %v", err)
 	}
 	f.mu.Lock()
 	a.config.Wait, f.before = time.Minute, nil
 	f.mu.Unlock()
-	if err := ask(); err != nil {
+	if err := question(); err != nil {
 		t.Error(err)
 	}
 }
 
-// However many parts of an answer come, it ends. The time in which a part is used does not count as silence.
+// However many parts of an answer come, it ends.
 func TestEndlessParts(t *testing.T) {
 	a := &Archive{config: Config{Name: "team", Wait: time.Millisecond}}
-	ctx, _, stop := a.patient(t.Context())
+	ctx, stop, err := a.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer stop()
 	for ctx.Err() == nil {
 		progress(ctx)
 	}
 	if err := context.Cause(ctx); !errors.Is(err, ErrSilent) || !strings.HasPrefix(err.Error(), "archive team: no answer") {
 		t.Errorf("got %v", err)
-	}
-	a.config.Wait = 20 * time.Millisecond
-	ctx, use, stop := a.patient(t.Context())
-	use(func() { <-time.After(2 * a.config.Wait) })
-	if stop(); !errors.Is(context.Cause(ctx), context.Canceled) {
-		t.Errorf("a slow visitor: %v", context.Cause(ctx))
 	}
 }
 
@@ -264,7 +260,7 @@ func TestEndlessPages(t *testing.T) {
 				t.Errorf("%d requests, %v", requests, err)
 			}
 			requests = 0
-			if _, err := a.allFiles(t.Context(), object{}); !errors.Is(err, ErrNotEngine) || requests > 3 {
+			if _, err := a.files(t.Context(), object{}); !errors.Is(err, ErrNotEngine) || requests > 3 {
 				t.Errorf("files: %d requests, %v", requests, err)
 			}
 		})
@@ -291,18 +287,16 @@ func TestReadsTogether(t *testing.T) {
 	if _, err := push(t, a, d); err != nil {
 		t.Fatal(err)
 	}
-	var sessions []*remote.Session
-	sel := a.selection(&remote.Question{Text: "word", Wanted: 100, Bytes: 1 << 20})
-	err := sel.selected(t.Context())
-	if err == nil {
-		_, err = sel.send(t.Context(), func(s *remote.Session) error {
-			sessions = append(sessions, s)
-			return nil
-		})
+	parts, err := a.Divide(t.Context(), &Question{Text: "word"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err != nil || len(sessions) != len(d) {
-		t.Fatalf("%d sessions, %v", len(sessions), err)
+	part := parts[0]
+	sent, err := part.fetch(t.Context())
+	if err != nil || len(sent.list) != len(d) {
+		t.Fatalf("%+v, %v", sent, err)
 	}
+	sessions := sent.list
 	first, all := make(chan bool), make(chan bool)
 	requests := 0
 	f.mu.Lock()
@@ -320,19 +314,19 @@ func TestReadsTogether(t *testing.T) {
 			<-first
 		}
 		asked.Go(func() {
-			lines, err := s.Read(t.Context(), 3)
+			lines, err := part.line(t.Context(), s, 3)
 			if err != nil || len(lines) != 1 || string(lines[0].Data) != strings.Split(d[s.Path], "\n")[2] {
 				t.Errorf("%s: %+v, %v", s.Path, lines, err)
 			}
 		})
 	}
 	waiting := func() int {
-		sel.mu.Lock()
-		defer sel.mu.Unlock()
-		if sel.next == nil {
+		part.mu.Lock()
+		defer part.mu.Unlock()
+		if part.next == nil {
 			return 0
 		}
-		return len(sel.next.of)
+		return len(part.next.of)
 	}
 	for waiting() < len(sessions)-1 {
 		runtime.Gosched()
@@ -344,34 +338,42 @@ func TestReadsTogether(t *testing.T) {
 	}
 }
 
-// A question for all lines looks for them once, however many files they are in. If there are more
-// than an answer has room for, it has whole sessions, and counts the others.
+// A question for all lines looks for their files once, and reads these in parts, in the order of their paths.
 func TestAllLines(t *testing.T) {
 	f := newFake(t)
 	a := f.archive()
 	d := make(disk)
-	for i := range 100 {
+	for i := range filesOfAll + 20 {
 		d[fmt.Sprintf("/s/%d.jsonl", i)] = strings.Replace(header, "s1", fmt.Sprint("s", i), 1) + message(1, "word") + message(2, "word")
 	}
 	if _, err := push(t, a, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ places, sent int }{{mostPlaces, 100}, {200, 100}, {199, 99}, {30, 14}, {3, 1}, {1, 1}} {
-		a.places, f.requests = test.places, nil
-		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Bytes: 1 << 20}, func(s *remote.Session) error {
-			if len(s.Lines) < 2 && test.places > 1 {
-				t.Errorf("%d lines of %s", len(s.Lines), s.Path)
-			}
-			return nil
-		})
-		looked := 0
-		for _, r := range f.requests {
-			if strings.HasPrefix(r, "POST /pigrep/_search") {
-				looked++
-			}
+	f.requests = nil
+	parts, err := a.Divide(t.Context(), &Question{Text: "word", Order: grep.OrderPath})
+	if err != nil || len(parts) != 2 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	last := ""
+	for i, p := range parts {
+		s, err := p.fetch(t.Context())
+		if err != nil || len(s.list) != []int{filesOfAll, 20}[i] {
+			t.Fatalf("part %d: %d files, %v", i, len(s.list), err)
 		}
-		if want := (remote.Coverage{Sessions: 100, Sent: test.sent, Inexact: test.places == 1}); err != nil || c != want || looked != 1 {
-			t.Errorf("of %d places: %+v, want %+v, %d requests for places, %v", test.places, c, want, looked, err)
+		for _, c := range s.list {
+			if len(c.lines) != 2 || c.Path <= last {
+				t.Errorf("%s after %s: %d lines", c.Path, last, len(c.lines))
+			}
+			last = c.Path
 		}
+	}
+	looked := 0
+	for _, r := range f.requests {
+		if strings.HasPrefix(r, "POST /pigrep,") {
+			looked++
+		}
+	}
+	if looked != 1 {
+		t.Errorf("%d requests for files", looked)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pigrep/remote"
 )
 
 // grown has files that were pushed in several steps, one of them with an unended line.
@@ -88,21 +86,21 @@ func TestLostMonth(t *testing.T) {
 	if _, err := push(t, a, d); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(want int) {
+	expect := func(want int) {
 		t.Helper()
-		for _, q := range []remote.Question{{Bytes: 1 << 20}, {Text: "one", Wanted: 5, Bytes: 1 << 20}, {Brief: true}, {Whole: true, Facts: true, Bytes: 1 << 20}} {
-			if c, err := a.Sessions(t.Context(), &q, func(*remote.Session) error { return nil }); err != nil || c.Lost != want {
+		for _, q := range []Question{{}, {Text: "one", Wanted: 5}, {Brief: true}, {Facts: true}} {
+			if _, c, err := ask(t.Context(), a, q); err != nil || c.Lost != want {
 				t.Errorf("%+v: %+v, %v", q, c, err)
 			}
 		}
 	}
-	ask(0)
+	expect(0)
 	delete(f.indices, "pigrep-v2-2026.04")
-	ask(1)
+	expect(1)
 	if report, err := push(t, a, d); err != nil || report.Repaired != 1 || report.Unchanged != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	ask(0)
+	expect(0)
 }
 
 // forget forgets a session file.
@@ -263,11 +261,12 @@ func TestOwners(t *testing.T) {
 		}
 	}
 	hosts := func() (list []string) {
-		if _, err := shared.Sessions(t.Context(), &remote.Question{Text: "one", Wanted: 9, Bytes: 1 << 20}, func(s *remote.Session) error {
-			list = append(list, s.Host)
-			return nil
-		}); err != nil {
+		sent, _, err := ask(t.Context(), shared, Question{Text: "one", Wanted: 9})
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, s := range sent {
+			list = append(list, s.Host)
 		}
 		slices.Sort(list)
 		return list

@@ -77,12 +77,12 @@ func push(t *testing.T, a *Archive, d disk, change ...func(*Push)) (*Report, err
 func restored(t *testing.T, a *Archive) map[string]string {
 	t.Helper()
 	got := make(map[string]string)
-	_, err := a.Sessions(t.Context(), &remote.Question{Bytes: 1 << 30}, func(s *remote.Session) error {
-		got[s.Path] = string(s.Text)
-		return nil
-	})
+	sent, _, err := ask(t.Context(), a, Question{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, s := range sent {
+		got[s.Path] = string(s.text)
 	}
 	return got
 }
@@ -441,7 +441,7 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 		}
 	}
 	var got []string
-	_, err := a.Sessions(t.Context(), &remote.Question{Names: []string{"laptop:/s/a.jsonl"}, Bytes: 1 << 20}, func(s *remote.Session) error {
+	_, err := a.Whole(t.Context(), remote.Named{Names: []string{"laptop:/s/a.jsonl"}}, func(s *remote.Session) error {
 		got = append(got, s.Summary.Path)
 		return nil
 	})

@@ -375,7 +375,7 @@ func unpack(d *document, s *state) (*session.Record, int, error) {
 		return nil, 0, err
 	}
 	rec, err := record.Unpack(packed)
-	if err == nil && (d.Gen != s.Gen || rec.Path != remote.Name(s.Host, s.Path) || !remote.Usable(rec)) {
+	if err == nil && (d.Gen != s.Gen || rec.Path != remote.Name(s.Host, s.Path) || !isUsable(rec)) {
 		err = errors.New("the record of the session is not one that this version can use")
 	}
 	return rec, len(packed), err

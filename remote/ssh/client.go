@@ -661,13 +661,6 @@ func (t *tail) last() string {
 	return ""
 }
 
-// SessionRequest asks for session files.
-type SessionRequest struct {
-	Names  []string // of sessions: see remote.Question
-	Latest int      // without names: so many, the latest first
-	Brief  bool     // summaries are enough
-}
-
 // Piece is a piece of a session file, masked on its host: its summary comes first, then its
 // lines.
 type Piece struct {
@@ -675,21 +668,13 @@ type Piece struct {
 	Lines   string           `json:",omitempty" redact:"-" wire:"exact"` // each was masked as JSON
 }
 
-// Source returns the host as a source of whole sessions.
-func (c *Client) Source() remote.Source { return source{c} }
-
-type source struct{ *Client }
-
 // Name implements remote.Source.
-func (c source) Name() string { return c.Host.Name }
+func (c *Client) Name() string { return c.Host.Name }
 
-// errQuestion means that a host does not send its sessions for a question: it answers it itself.
-var errQuestion = errors.New("a host sends only sessions that are named")
-
-// Sessions implements remote.Source.
-func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (remote.Coverage, error) {
-	req := SessionRequest{Latest: q.Wanted, Brief: q.Brief}
-	for _, name := range q.Names {
+// Whole implements remote.Source.
+func (c *Client) Whole(ctx context.Context, named remote.Named, visit func(*remote.Session) error) (remote.Coverage, error) {
+	req := remote.Named{Latest: named.Latest}
+	for _, name := range named.Names {
 		host, path, ok := remote.Split(name)
 		switch {
 		case !ok:
@@ -698,11 +683,8 @@ func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*re
 			req.Names = append(req.Names, path)
 		}
 	}
-	switch {
-	case len(q.Names) > 0 && len(req.Names) == 0: // of other hosts
+	if !req.Any() { // they are of other hosts
 		return remote.Coverage{}, nil
-	case len(req.Names) == 0 && req.Latest == 0:
-		return remote.Coverage{}, errQuestion
 	}
 	var now *remote.Session
 	left := int64(maxText)
@@ -710,12 +692,9 @@ func (c source) Sessions(ctx context.Context, q *remote.Question, visit func(*re
 		if now == nil {
 			return nil
 		}
-		if req.Brief {
-			now.Text = nil
-		}
 		return visit(now)
 	}
-	got, err := parts[Piece, remote.Coverage](ctx, c.Client, askSession, req, func(p *Piece, size int64) error {
+	got, err := parts[Piece, remote.Coverage](ctx, c, askSession, req, func(p *Piece, size int64) error {
 		if left -= size; left < 0 {
 			return c.problem(fmt.Sprintf("it sends more than %d MB of sessions", maxText>>20), "ask on that machine")
 		}

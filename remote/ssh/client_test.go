@@ -462,7 +462,7 @@ func TestSilence(t *testing.T) {
 		},
 		"calls": func(c *Client) error { _, err := c.Calls(t.Context(), audit.Request{}); return err },
 		"session": func(c *Client) error {
-			_, err := c.Source().Sessions(t.Context(), &remote.Question{Names: []string{"x"}}, func(*remote.Session) error { return nil })
+			_, err := c.Whole(t.Context(), remote.Named{Names: []string{"x"}}, func(*remote.Session) error { return nil })
 			return err
 		},
 	}

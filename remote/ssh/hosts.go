@@ -157,6 +157,35 @@ func (h *Hosts) all() (all []Asked) {
 	return append(all, h.Others...)
 }
 
+// Divided answers a question in parts, whose answers are joined like those of several machines.
+type Divided interface {
+	Divide(ctx context.Context, request any) ([]remote.Answers, error)
+}
+
+// divided returns all that answer a request.
+func (h *Asking) divided(ctx context.Context, request any) ([]Asked, error) {
+	all := h.all()
+	parts := make([][]Asked, len(all))
+	asking, ctx := errgroup.WithContext(ctx)
+	for i, x := range all {
+		of, ok := x.Answers.(Divided)
+		if !ok {
+			parts[i] = all[i : i+1]
+			continue
+		}
+		asking.Go(func() error {
+			list, err := of.Divide(ctx, request)
+			if err != nil {
+				return h.miss(err)
+			}
+			parts[i] = lists.Map(list, func(part remote.Answers) Asked { return Asked{x.Name, part} })
+			return nil
+		})
+	}
+	err := asking.Wait()
+	return slices.Concat(parts...), err
+}
+
 // A joint question is one that several hosts answer, each on its own.
 type joint[Req, Res any] struct {
 	kind  remote.Kind[Req, Res]
@@ -170,7 +199,10 @@ type joint[Req, Res any] struct {
 // together asks all hosts a question once, and joins their answers. If the rows of an answer do not say
 // which session they count, hosts with copies of sessions of other hosts are asked again, without these.
 func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
-	all := h.all()
+	all, err := h.divided(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
 	if q.among != nil {
 		q.among(&req).Together = len(all) > 1
 	}

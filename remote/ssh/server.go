@@ -28,7 +28,7 @@ const (
 // Answerer is what a host answers from.
 type Answerer interface {
 	remote.Answers
-	Session(context.Context, SessionRequest, func(*Piece) error) (*remote.Coverage, error)
+	Session(context.Context, remote.Named, func(*Piece) error) (*remote.Coverage, error)
 	Status(context.Context) (*remote.Status, error)
 	Resuming(context.Context, ResumeRequest) (*ResumeAnswer, error)
 }

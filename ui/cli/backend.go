@@ -47,7 +47,7 @@ func (b *backend) open(ctx context.Context, named []string) (*snapshot.Snapshot,
 	switch {
 	case b.Hosts == nil:
 	case len(named) > 0:
-		return snapshot.Open(ctx, b.Location, remote.Question{Names: named})
+		return snapshot.Open(ctx, b.Location, remote.Named{Names: named})
 	default:
 		x := snapshot.OfHosts(b.Location)
 		x.Asking.Tell = true
@@ -200,15 +200,12 @@ func (b *backend) followArchives(ctx context.Context, report func(tui.State)) {
 		state.Archive = b.Elsewhere.Names()
 	}
 	report(state)
-	archive, ok := b.Elsewhere.Sources[0].(interface {
-		LastPush(context.Context) (time.Time, error)
-	})
-	if !ok || len(b.Elsewhere.Sources) > 1 {
+	if len(b.Elsewhere.Archives) != 1 {
 		<-ctx.Done()
 		return
 	}
 	for ctx.Err() == nil {
-		if at, err := archive.LastPush(ctx); err == nil && !at.Equal(state.Pushed) {
+		if at, err := b.Elsewhere.Archives[0].LastPush(ctx); err == nil && !at.Equal(state.Pushed) {
 			state.Pushed = at
 			report(state)
 		}

@@ -107,7 +107,7 @@ func (o *hookOptions) answer(ctx context.Context, a *app.App, call *hookCall) (t
 			defer snapshot.UpdateInBackground(p, o.SessionDir...)
 		}
 	}
-	x, err := snapshot.Open(ctx, p, remote.Question{})
+	x, err := snapshot.Open(ctx, p, remote.Named{})
 	a.Afterwards = nil // the agent would wait for it
 	if err != nil {
 		return ""

@@ -139,7 +139,7 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
 		Reveal:   o.reveal,
 		From: func(zone *time.Location, name string) ssh.Answerer {
-			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: snapshot.Always(live.Snapshot)}}
+			return &host{&snapshot.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: live.Snapshot}}
 		},
 		Problem: func(ctx context.Context, err error) *remote.Error {
 			if err = grepProblem(ctx, err); err != nil {
@@ -158,7 +158,7 @@ type host struct{ *snapshot.Opening }
 
 // Status says what this machine has.
 func (h *host) Status(ctx context.Context) (*remote.Status, error) {
-	x, err := h.Open(ctx, remote.Question{})
+	x, err := h.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ func (h *host) Status(ctx context.Context) (*remote.Status, error) {
 const pieceSize = 256 << 10
 
 // Session sends session files, masked line by line.
-func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*ssh.Piece) error) (*remote.Coverage, error) {
-	x, err := h.Open(ctx, remote.Question{})
+func (h *host) Session(ctx context.Context, req remote.Named, visit func(*ssh.Piece) error) (*remote.Coverage, error) {
+	x, err := h.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -204,9 +204,6 @@ func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*
 		if err := visit(&ssh.Piece{Summary: &summary}); err != nil {
 			return nil, err
 		}
-		if req.Brief {
-			continue
-		}
 		if err := h.lines(ctx, s.Path, visit); err != nil {
 			return nil, err
 		}
@@ -216,7 +213,7 @@ func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*
 
 // namedSessions returns the session files that a request names, with the other files of the same
 // sessions.
-func (h *host) namedSessions(r *index.Reader, req *ssh.SessionRequest) (list []*session.Summary, err error) {
+func (h *host) namedSessions(r *index.Reader, req *remote.Named) (list []*session.Summary, err error) {
 	all := r.Summaries()
 	if len(req.Names) == 0 {
 		for i := range all {
@@ -304,7 +301,7 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 
 // resume plans the command that resumes a session here.
 func (h *host) Resuming(ctx context.Context, req ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
-	x, err := h.Open(ctx, remote.Question{})
+	x, err := h.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
 	open := c.Open
 	c.Open = func(ctx context.Context, named []string) (at *mcp.Index, err error) {
 		if len(named) > 0 { // sessions come as a whole
-			s, err := snapshot.Open(ctx, p, remote.Question{Names: named})
+			s, err := snapshot.Open(ctx, p, remote.Named{Names: named})
 			if err != nil {
 				return nil, agentError(ctx, err)
 			}

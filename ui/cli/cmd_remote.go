@@ -416,7 +416,7 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 }
 
 func (o *pushOptions) pushOnce(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	x, err := snapshot.Open(ctx, q.Location, q.Named)
 	if err != nil {
 		return err
 	}

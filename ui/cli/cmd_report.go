@@ -295,7 +295,7 @@ func (o *reportOptions) makeDir(dir string) error {
 func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
 	if x.Hosts != nil { // a session comes from its machine as a whole
 		var err error
-		if x, err = snapshot.Open(ctx, x.Location, remote.Question{Names: []string{path}}); err != nil {
+		if x, err = snapshot.Open(ctx, x.Location, remote.Named{Names: []string{path}}); err != nil {
 			return "", err
 		}
 		defer x.Close()

@@ -59,7 +59,7 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if p.Hosts != nil {
 		return o.onHosts(ctx, p, out, req)
 	}
-	x, err := snapshot.Open(ctx, p, remote.Question{})
+	x, err := snapshot.Open(ctx, p, remote.Named{})
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 		own := *p
 		own.Hosts, own.Elsewhere = nil, nil
 		var err error
-		if here, err = snapshot.Open(ctx, &own, remote.Question{}); err != nil {
+		if here, err = snapshot.Open(ctx, &own, remote.Named{}); err != nil {
 			return err
 		}
 		defer here.Close()

@@ -44,7 +44,7 @@ func runSecrets(ctx context.Context, a *app.App, o *secretsOptions, _ []string) 
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	x, err := snapshot.Open(ctx, q.Location, q.Named)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 		}
 	}
 	askForNamed(q, append(hits.paths, o.target)...)
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	x, err := snapshot.Open(ctx, q.Location, q.Named)
 	if err != nil {
 		return err
 	}
@@ -118,17 +118,15 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 // latestElsewhere is among how many sessions of an archive the last one is looked for.
 const latestElsewhere = 20
 
-// askForNamed makes archives send only the sessions that the user named.
+// askForNamed makes other machines and archives send only the sessions that the user named.
 func askForNamed(q *asking.Command, targets ...string) {
-	elsewhere := &q.Question
-	elsewhere.Named = len(targets) > 0
 	for _, target := range targets {
 		name, _ := sessions.SplitTarget(target)
 		switch {
 		case strings.HasPrefix(name, sessions.Last):
-			elsewhere.Wanted = latestElsewhere
+			q.Named.Latest = latestElsewhere
 		case name != "-":
-			elsewhere.Names = append(elsewhere.Names, name)
+			q.Named.Names = append(q.Named.Names, name)
 		}
 	}
 }
@@ -515,7 +513,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	askForNamed(q, o.target)
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	x, err := snapshot.Open(ctx, q.Location, q.Named)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		return err
 	}
 	askForNamed(q, target)
-	x, err := snapshot.Open(ctx, q.Location, q.Question)
+	x, err := snapshot.Open(ctx, q.Location, q.Named)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ import (
 // Command is a command that asks the index a question, as its shared flags say.
 type Command struct {
 	*location.Location
-	Out      *printer.Printer
-	Request  search.Request
-	Question remote.Question // what archives are asked
+	Out     *printer.Printer
+	Request search.Request
+	Named   remote.Named // the sessions that a question is about
 }
 
 // Begin turns the shared flags into how the answer is printed, what is asked, and where.
@@ -41,12 +41,12 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Command{p, out, req, remote.Question{Spec: req.Spec, Env: req.Env}}, nil
+	return &Command{Location: p, Out: out, Request: req}, nil
 }
 
 // Ask asks a question of whoever is asked: see snapshot.Ask.
 func (q *Command) Ask(ctx context.Context, question func(context.Context, *snapshot.Snapshot) error) (*snapshot.Snapshot, error) {
-	return snapshot.Ask(ctx, q.Location, q.Question, func(ctx context.Context, x *snapshot.Snapshot) error {
+	return snapshot.Ask(ctx, q.Location, q.Named, func(ctx context.Context, x *snapshot.Snapshot) error {
 		return Problem(ctx, question(ctx, x))
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"pigrep/keep"
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
+	"pigrep/remote/opensearch"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -53,14 +54,15 @@ type Location struct {
 
 // Elsewhere is the archives, or hosts, that a run asks.
 type Elsewhere struct {
-	Sources []remote.Source
-	Here    bool   // the sessions of this machine too
-	Host    string // the name of this machine
+	Sources  []remote.Source       // of whole sessions
+	Archives []*opensearch.Archive // those of Sources that are archives
+	Here     bool                  // the sessions of this machine too
+	Host     string                // the name of this machine
 }
 
 // Names says which archives are asked.
 func (e *Elsewhere) Names() string {
-	names := "archive " + strings.Join(lists.Map(e.Sources, remote.Source.Name), ", ")
+	names := "archive " + strings.Join(lists.Map(e.Archives, (*opensearch.Archive).Name), ", ")
 	if e.Here {
 		names += " and this machine"
 	}
@@ -111,7 +113,8 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 
 func (p *Location) findArchives(o *flags.Shared, as string) (err error) {
 	p.Hosts, p.Elsewhere = &ssh.Hosts{}, &Elsewhere{}
-	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From, o.Wait, as)
+	p.Elsewhere.Archives, p.Elsewhere.Here, err = remotes.Archives(p.App, o.From, o.Wait, as)
+	p.Elsewhere.Sources = lists.Map(p.Elsewhere.Archives, func(a *opensearch.Archive) remote.Source { return a })
 	p.nameHost()
 	return err
 }
@@ -377,7 +380,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 		options.Glance = time.Second
 	}
 	p.Hosts = &ssh.Hosts{Clients: lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })}
-	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, (*ssh.Client).Source), Here: here} // for whole sessions
+	p.Elsewhere = &Elsewhere{Sources: lists.Map(p.Hosts.Clients, func(c *ssh.Client) remote.Source { return c }), Here: here} // for whole sessions
 	p.nameHost()
 	return nil
 }

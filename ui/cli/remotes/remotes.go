@@ -215,9 +215,9 @@ func firstLine(data []byte) string {
 	return strings.TrimRight(string(line), "\r")
 }
 
-// Sources returns the archives of the names, which are waited for, and whether this machine is among them. The
+// Archives returns the archives of the names, which are waited for, and whether this machine is among them. The
 // archives are asked with the rights of a user; "" for those of their own.
-func Sources(a *app.App, names []string, wait time.Duration, as string) (sources []remote.Source, here bool, err error) {
+func Archives(a *app.App, names []string, wait time.Duration, as string) (archives []*opensearch.Archive, here bool, err error) {
 	list, err := Read(a)
 	if err != nil {
 		return nil, false, err
@@ -236,15 +236,15 @@ func Sources(a *app.App, names []string, wait time.Duration, as string) (sources
 			if err != nil {
 				return nil, false, err
 			}
-			if !slices.ContainsFunc(sources, func(s remote.Source) bool { return s.Name() == name }) {
-				sources = append(sources, archive.Within(wait))
+			if !slices.ContainsFunc(archives, func(x *opensearch.Archive) bool { return x.Name() == name }) {
+				archives = append(archives, archive.Within(wait))
 			}
 		}
 	}
-	if len(sources) == 0 {
+	if len(archives) == 0 {
 		return nil, here, problem.Usagef("leave out --from for the sessions of this machine", "--from names no archive")
 	}
-	return sources, here, nil
+	return archives, here, nil
 }
 
 // HostName returns what this machine is called in the archive, which messages call by a name.

@@ -50,26 +50,25 @@ func Titles(r *index.Reader, redact bool) func(string) string {
 	}
 }
 
-// Opening answers from the index of this machine for who asks from elsewhere, or asks other
-// machines too. It opens the index for each question, and an answer says what it lacks.
+// Opening answers from the index of this machine for who asks from elsewhere, or from an archive.
+// It opens the index for each question, and an answer says what it lacks.
 type Opening struct {
 	*location.Location
-	Open   func(context.Context, remote.Question) (*Snapshot, error) // so that it has what the question needs
-	Zone   *time.Location                                            // in which days begin; nil: as the question says
-	Host   string                                                    // what who asks calls this machine; "": filter.ThisHost
-	Reveal bool                                                      // secrets are not masked
-	Spec   filter.Spec                                               // of this machine: what is excluded and whose sessions count in every answer
-
-	names sync.Map // of sessions that were in answers, by path: as commands accept them
+	Open   func(context.Context) (*Snapshot, error)
+	Zone   *time.Location // in which days begin; nil: as the question says
+	Host   string         // what who asks calls this machine; "": filter.ThisHost
+	Reveal bool           // secrets are not masked
+	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
+	Names  *sync.Map      // of sessions that were in answers, by path: as commands accept them; nil: nobody asks for these
 }
 
 var _ remote.Answers = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
 // question asked again. The caller closes the snapshot, if there is an answer.
-func open[Res any](ctx context.Context, o *Opening, of remote.Question, question func(*Snapshot) (*Res, error)) (*Res, *Snapshot, error) {
+func open[Res any](ctx context.Context, o *Opening, question func(*Snapshot) (*Res, error)) (*Res, *Snapshot, error) {
 	for again := false; ; again = true {
-		x, err := o.Open(ctx, of)
+		x, err := o.Open(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -91,7 +90,7 @@ func open[Res any](ctx context.Context, o *Opening, of remote.Question, question
 
 // answer opens the index for a question of a kind.
 func answer[Req, Res any](ctx context.Context, o *Opening, kind remote.Kind[Req, Res], req Req) (*Res, error) {
-	res, x, err := open(ctx, o, questionOf(&req), func(x *Snapshot) (*Res, error) { return kind.Ask(ctx, x.Answers(), req) })
+	res, x, err := open(ctx, o, func(x *Snapshot) (*Res, error) { return kind.Ask(ctx, x.Answers(), req) })
 	if x != nil {
 		x.Close()
 	}
@@ -127,7 +126,9 @@ func (o *Opening) name(answer any, naming func() *sessions.Naming) {
 			return
 		}
 		name := naming().Name(id.String(), v.String())
-		o.names.Store(v.String(), name)
+		if o.Names != nil {
+			o.Names.Store(v.String(), name)
+		}
 		if short := of.FieldByName("ShortID"); short.IsValid() {
 			short.SetString(name)
 		}
@@ -136,7 +137,7 @@ func (o *Opening) name(answer any, naming func() *sessions.Naming) {
 
 // NameOf returns what commands accept as the name of a session that was in an answer; "" for another one.
 func (o *Opening) NameOf(path string) string {
-	name, _ := o.names.Load(path)
+	name, _ := o.Names.Load(path)
 	text, _ := name.(string)
 	return text
 }
@@ -208,7 +209,7 @@ func (o *Opening) Commands(ctx context.Context, req audit.Request) (*audit.Comma
 // Calls closes the index when the rows have been visited.
 func (o *Opening) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
 	o.audit(&req)
-	list, x, err := open(ctx, o, questionOf(&req), func(x *Snapshot) (*audit.CallList, error) { return x.Answers().Calls(ctx, req) })
+	list, x, err := open(ctx, o, func(x *Snapshot) (*audit.CallList, error) { return x.Answers().Calls(ctx, req) })
 	if err != nil {
 		return nil, err
 	}
@@ -266,8 +267,7 @@ func (o *Opening) Lessons(ctx context.Context, req recap.Request) (*recap.Lesson
 
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	o.complete(&req.Spec, &filter.Env{}, &req.Redact, nil)
-	of := remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
-	res, x, err := open(ctx, o, of, func(x *Snapshot) (*remote.Grepped, error) {
+	res, x, err := open(ctx, o, func(x *Snapshot) (*remote.Grepped, error) {
 		title, naming := Titles(x.Reader, req.Redact), naming(x)
 		return x.Answers().Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
@@ -298,18 +298,13 @@ func askHosts(p *location.Location) *ssh.Asking {
 	p.Hosts.Ready.Do(func() {
 		if p.Elsewhere.Here && p.Hosts.Here == nil {
 			here := alone(p)
-			p.Hosts.Here = &Opening{Location: here, Reveal: true, Open: Always(func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) })}
+			p.Hosts.Here = &Opening{Location: here, Reveal: true, Names: &sync.Map{}, Open: func(ctx context.Context) (*Snapshot, error) { return OpenFiles(ctx, here, false) }}
 		}
 		if len(p.Hosts.Clients) == 0 {
 			p.Hosts.Others = archives(p)
 		}
 	})
 	return &ssh.Asking{Hosts: p.Hosts, Soon: p.App.Streams.OutTTY, Tell: p.App.JSON}
-}
-
-// Always returns how an index is opened that has all that any question needs.
-func Always(open func(context.Context) (*Snapshot, error)) func(context.Context, remote.Question) (*Snapshot, error) {
-	return func(ctx context.Context, _ remote.Question) (*Snapshot, error) { return open(ctx) }
 }
 
 // alone is this machine alone.
@@ -322,7 +317,7 @@ func alone(p *location.Location) *location.Location {
 // AnswerHere makes an index that stays open answer for this machine, if that is asked among others.
 func (x *Live) AnswerHere(p *location.Location) {
 	if p.Hosts != nil && p.Elsewhere.Here {
-		p.Hosts.Here = &Opening{Location: alone(p), Reveal: true, Open: Always(x.Snapshot)}
+		p.Hosts.Here = &Opening{Location: alone(p), Reveal: true, Names: &sync.Map{}, Open: x.Snapshot}
 	}
 }
 

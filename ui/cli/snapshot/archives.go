@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"pigrep/index"
@@ -18,7 +19,6 @@ import (
 	"pigrep/query/audit"
 	"pigrep/query/blame"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/words"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/recap"
@@ -26,6 +26,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
 	"pigrep/remote"
+	"pigrep/remote/opensearch"
 	"pigrep/remote/ssh"
 	"pigrep/scope"
 	"pigrep/ui/cli/location"
@@ -38,24 +39,135 @@ import (
 func archives(p *location.Location) []ssh.Asked {
 	quiet := *p.App
 	quiet.Quiet = true // answers say what they lack
-	return lists.Map(p.Elsewhere.Sources, func(s remote.Source) ssh.Asked {
+	return lists.Map(p.Elsewhere.Archives, func(from *opensearch.Archive) ssh.Asked {
 		one := *p
-		one.App, one.Hosts, one.Elsewhere = &quiet, nil, &location.Elsewhere{Sources: []remote.Source{s}}
-		return ssh.Asked{Name: "archive " + s.Name(), Answers: &Opening{Location: &one, Reveal: true, Open: func(ctx context.Context, of remote.Question) (*Snapshot, error) {
-			x, err := openElsewhere(ctx, &one, of)
-			return x, away(s.Name(), err)
-		}}}
+		one.App, one.Hosts, one.Elsewhere = &quiet, nil, &location.Elsewhere{}
+		opening := Opening{Location: &one, Reveal: true, Names: &sync.Map{}}
+		return ssh.Asked{Name: "archive " + from.Name(), Answers: &archive{opening, from, make(chan struct{}, partsAtOnce)}}
 	})
 }
 
-// away turns an error of an archive into one of a host that does not answer.
-func away(archive string, err error) error {
-	p, ok := errors.AsType[*problem.Error](err)
+// partsAtOnce is how many parts of an archive are in memory at once.
+const partsAtOnce = 2
+
+// archive answers for an archive in parts, of which each has an index in memory.
+type archive struct {
+	Opening
+	from  *opensearch.Archive
+	turns chan struct{}
+}
+
+var _ ssh.Divided = (*archive)(nil)
+
+// Divide implements ssh.Divided.
+func (a *archive) Divide(ctx context.Context, request any) ([]remote.Answers, error) {
+	parts, err := a.parts(ctx, questionOf(request))
+	return lists.Map(parts, func(p *part) remote.Answers { return p }), err
+}
+
+func (a *archive) parts(ctx context.Context, q *opensearch.Question) ([]*part, error) {
+	saveMemory()
+	q.Env.Expand = a.App.Absolute
+	list, err := a.from.Divide(ctx, q)
+	if err != nil {
+		return nil, a.away(err)
+	}
+	return lists.Map(list, func(of *opensearch.Part) *part {
+		p := &part{a.Opening}
+		p.Open = func(ctx context.Context) (*Snapshot, error) {
+			select {
+			case a.turns <- struct{}{}:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+			got, err := of.Open(ctx, a.Agents)
+			if err != nil {
+				<-a.turns
+				return nil, a.away(err)
+			}
+			x := &Snapshot{Location: a.Location, Reader: got.Reader, Found: &indexer.Found{}, Sent: got, closed: func() { <-a.turns }}
+			x.State.Complete, x.State.Files = true, got.Files
+			x.lack(got.Missing)
+			return x, nil
+		}
+		return p
+	}), nil
+}
+
+// away turns an error of the archive into one of a host that does not answer.
+func (a *archive) away(err error) error {
+	p, ok := errors.AsType[*problem.Error](remotes.Problem(err))
 	if !ok {
 		return err
 	}
-	name := "archive " + archive
-	return &ssh.HostError{Host: name, Reason: strings.TrimPrefix(p.Error(), name+": "), Hint: cmp.Or(p.Hint, "`pigrep remote status "+archive+"` says how it is")}
+	name := "archive " + a.from.Name()
+	return &ssh.HostError{Host: name, Reason: strings.TrimPrefix(p.Error(), name+": "), Hint: cmp.Or(p.Hint, "`pigrep remote status "+a.from.Name()+"` says how it is")}
+}
+
+// Grep implements remote.Answers: one part after the other, in the order of the request.
+func (a *archive) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	parts, err := a.parts(ctx, &opensearch.Question{Spec: req.Spec, Required: req.Required(), Order: cmp.Or(req.Order, grep.OrderPath)})
+	if err != nil {
+		return nil, err
+	}
+	sum := &remote.Grepped{}
+	sum.Index.Complete = true
+	limit := req.Limit
+	for _, p := range parts {
+		left := limit - sum.Lines
+		if limit > 0 {
+			req.Limit = max(left, 1)
+		}
+		got, err := p.Grep(ctx, req, func(m *grep.Match) error {
+			if limit > 0 && left <= 0 {
+				return errEnough
+			}
+			return visit(m)
+		})
+		if errors.Is(err, errEnough) {
+			sum.Limited = true
+			return sum, nil
+		}
+		if got != nil {
+			add(sum, got)
+		}
+		if err != nil || sum.Limited {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+var errEnough = errors.New("enough")
+
+// add adds what is known of the grep of a part.
+func add(sum, got *remote.Grepped) {
+	sum.Files, sum.WithHits, sum.Lines, sum.Matches = sum.Files+got.Files, sum.WithHits+got.WithHits, sum.Lines+got.Lines, sum.Matches+got.Matches
+	sum.Limited, sum.Searches, sum.Scanned = sum.Limited || got.Limited, sum.Searches+got.Searches, sum.Scanned || got.Scanned
+	sum.Errors, sum.Warnings = append(sum.Errors, got.Errors...), append(sum.Warnings, got.Warnings...)
+	sum.Index.Files, sum.Index.Complete = sum.Index.Files+got.Index.Files, sum.Index.Complete && got.Index.Complete
+}
+
+// part is a part of an archive.
+type part struct{ Opening }
+
+// Calls reads all rows at once: an index for each part would take too much memory.
+func (p *part) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+	list, err := p.Opening.Calls(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*audit.CallRow
+	err = list.Each(ctx, func(row *audit.CallRow) error { rows = append(rows, row); return nil })
+	list.Each = func(_ context.Context, visit func(*audit.CallRow) error) error {
+		for _, row := range rows {
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return list, err
 }
 
 // Sessions that are looked at for a question about what is alike: the best of those that share a word.
@@ -65,16 +177,16 @@ const compared = 60
 const mostWords = 24
 
 // questionOf returns what an archive must send so that a request can be answered.
-func questionOf(request any) remote.Question {
+func questionOf(request any) *opensearch.Question {
 	switch req := request.(type) {
 	case *search.Request:
-		q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
+		q := &opensearch.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
 		if req.Limit != search.All && req.Sort != rank.Oldest { // an archive does not say which are the oldest
 			q.Wanted = req.Options().Limit
 		}
 		return q
 	case *sessions.Request:
-		q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
+		q := &opensearch.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
 		switch {
 		case req.Text == "":
 			q.Brief = onlySummaries(req)
@@ -83,31 +195,31 @@ func questionOf(request any) remote.Question {
 		}
 		return q
 	case *audit.Request: // texts of calls are in their sessions
-		return remote.Question{Spec: req.Spec, Env: req.Env, Whole: true, Facts: req.Text == ""}
+		return &opensearch.Question{Spec: req.Spec, Env: req.Env, Facts: req.Text == ""}
 	case *remote.FilesRequest:
-		return remote.Question{Spec: req.Spec, Env: req.Env, Whole: true, Facts: true}
+		return &opensearch.Question{Spec: req.Spec, Env: req.Env, Facts: true}
 	case *fix.Request:
-		q := remote.Question{Text: wordsOf(req.Text), Spec: req.Spec, Env: req.Env, Wanted: compared}
+		q := &opensearch.Question{Text: wordsOf(req.Text), Spec: req.Spec, Env: req.Env, Wanted: compared}
 		q.Spec.Scope = scope.All
 		return q
 	case *similar.Request:
 		weight := func(a, b string) int { return cmp.Or(cmp.Compare(req.Counts[b], req.Counts[a]), cmp.Compare(a, b)) }
 		terms := slices.SortedFunc(maps.Keys(req.Counts), weight)
-		return remote.Question{Text: wordsOf(strings.Join(terms[:min(len(terms), mostWords)], " ")), Spec: req.Spec, Env: req.Env, Wanted: compared}
+		return &opensearch.Question{Text: wordsOf(strings.Join(terms[:min(len(terms), mostWords)], " ")), Spec: req.Spec, Env: req.Env, Wanted: compared}
 	case *blame.Request:
-		q := remote.Question{Text: fmt.Sprintf("file:%q", path.Base(req.Path)), Spec: req.Spec, Env: req.Env}
+		q := &opensearch.Question{Text: fmt.Sprintf("file:%q", path.Base(req.Path)), Spec: req.Spec, Env: req.Env}
 		q.Spec.Scope = scope.All
 		return q
 	case *blame.CommitRequest:
-		return remote.Question{Spec: req.Spec, Env: req.Env, Whole: true, Facts: true}
+		return &opensearch.Question{Spec: req.Spec, Env: req.Env, Facts: true}
 	case *recap.Request:
-		q := remote.Question{Spec: req.Spec, Facts: true}
+		q := &opensearch.Question{Spec: req.Spec, Facts: true}
 		if req.Path != "" {
 			q.Names = []string{req.Path}
 		}
 		return q
 	}
-	return remote.Question{Brief: true}
+	return &opensearch.Question{Brief: true}
 }
 
 // wordsOf returns the first words of a text as a query of which each may be there.
@@ -124,40 +236,37 @@ func onlySummaries(req *sessions.Request) bool {
 	return len(s.Kinds)+len(s.Roles)+len(s.Tools) == 0 && s.Scope == "" && s.Branch == "" && !s.Error && !s.NoSearches && (s.Since.IsZero() || s.Until.IsZero())
 }
 
-// openElsewhere opens an index in memory of what archives have for the question, with the
+// openElsewhere opens an index in memory of sessions that are named and that others have, with the
 // sessions of this machine if they are asked for too.
-func openElsewhere(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
+func openElsewhere(ctx context.Context, p *location.Location, named remote.Named) (*Snapshot, error) {
 	saveMemory()
 	base := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
 	base.State.Complete = true
 	if p.Elsewhere.Here {
-		here := *p
-		here.Elsewhere = nil
 		var err error
-		if base, err = Open(ctx, &here, of); err != nil {
+		if base, err = Open(ctx, alone(p), named); err != nil {
 			return nil, err
 		}
 	}
 	defer base.Close()
-	start := p.App.Now()
-	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Disk(), p.Elsewhere.Host, p.Elsewhere.Sources, of)
+	got, err := remote.Join(ctx, p.Agents, base.Reader, p.Disk(), p.Elsewhere.Host, p.Elsewhere.Sources, named)
 	if err != nil {
 		return nil, remotes.Problem(err)
 	}
-	p.App.Logger().Debug("asked archives", "took", p.App.Now().Sub(start).String(), "sessions", got.Known)
 	x := *base
-	x.Location, x.Reader, x.Asking = p, got.Reader, askHosts(p)
+	x.Location, x.Reader, x.Asking, x.Sent = p, got.Reader, askHosts(p), got
 	x.State.Files = base.Reader.Table().Len() + got.Known
-	if got.Statistics, err = wholeOf(ctx, p, of, base.Reader, got); err != nil {
-		return nil, errors.Join(remotes.Problem(err), x.Close())
-	}
-	x.Sent = got
-	for _, m := range got.Missing {
+	x.lack(got.Missing)
+	return &x, nil
+}
+
+// lack says what an index lacks.
+func (x *Snapshot) lack(missing []remote.Missing) {
+	for _, m := range missing {
 		text, hint := lack(&m)
 		x.State.Complete, x.Lacks = false, append(x.Lacks, text)
-		p.App.Advise(hint, "%s", text)
+		x.App.Advise(hint, "%s", text)
 	}
-	return &x, nil
 }
 
 // lack says what an answer lacks, and what to do about it.
@@ -177,23 +286,6 @@ func lack(m *remote.Missing) (text, hint string) {
 		hint = p.Hint
 	}
 	return fmt.Sprintf("nothing from %s in this answer: %v", m.Source, m.Err), hint
-}
-
-// wholeOf returns the statistics of all that may be asked; nil for a question without words.
-func wholeOf(ctx context.Context, p *location.Location, q remote.Question, here *index.Reader, got *remote.Gathered) (*words.Statistics, error) {
-	req := search.Request{Text: q.Text, Spec: q.Spec, Env: q.Env}
-	sent, err := search.Statistics(ctx, got.Reader, req)
-	if err != nil || q.Text == "" { // whoever asks is told what is wrong with the query
-		return nil, nil
-	}
-	whole, err := got.Count(ctx, sent)
-	if err == nil && p.Elsewhere.Here {
-		var own *words.Statistics
-		if own, err = search.Statistics(ctx, here, req); err == nil {
-			whole.Add(own)
-		}
-	}
-	return whole, err
 }
 
 // everything is the files of an index that has all of each.

@@ -34,7 +34,7 @@ type Snapshot struct {
 	Lacks   []string            // what it does not have of archives, as sentences
 	Watcher *indexer.Watcher    // the process that updates the index instead; nil: none
 	Asking  *ssh.Asking         // other machines, which answer instead; nil for none
-	Sent    entry.Source        // opens what archives sent, and other session files; nil: they sent nothing
+	Sent    entry.Source        // opens what was sent, and other session files; nil: nothing was sent
 
 	// Of a Live only:
 	Number   uint64 // snapshots with the same number have the same content
@@ -42,6 +42,8 @@ type Snapshot struct {
 	Failed   error  // why the index could not be brought up to date; nil when it could
 	live     *Live
 	shared   *sharedReader
+
+	closed func() // is called when the reader is closed; nil for nothing
 }
 
 // counted returns the snapshot with the state that follows from what it lacks.
@@ -64,6 +66,9 @@ func (x *Snapshot) Close() error {
 	if x.shared != nil {
 		x.live.give(x.shared)
 		return nil
+	}
+	if x.closed != nil {
+		defer x.closed()
 	}
 	if x.Reader == nil {
 		return nil
@@ -101,11 +106,11 @@ func (x *Snapshot) Lag() string {
 	return "the index is behind: " + lag + " not in this answer"
 }
 
-// Open updates the index, unless --no-update is given, and opens its newest generation, or what
-// archives have for a question.
-func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
+// Open updates the index, unless --no-update is given, and opens its newest generation, or an index of the
+// sessions with a name that others have.
+func Open(ctx context.Context, p *location.Location, named remote.Named) (*Snapshot, error) {
 	if p.Elsewhere != nil {
-		return openElsewhere(ctx, p, of)
+		return openElsewhere(ctx, p, named)
 	}
 	if p.NoUpdate {
 		return openAsIs(p)
@@ -115,12 +120,12 @@ func Open(ctx context.Context, p *location.Location, of remote.Question) (*Snaps
 
 // Ask opens the index like Open and runs a question on it. Warnings name the machines that do not answer.
 // Other machines answer themselves, unless the question is about sessions that are named.
-func Ask(ctx context.Context, p *location.Location, of remote.Question, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
-	if p.Hosts != nil && !of.Named {
+func Ask(ctx context.Context, p *location.Location, named remote.Named, question func(context.Context, *Snapshot) error) (*Snapshot, error) {
+	if p.Hosts != nil && !named.Any() {
 		x := OfHosts(p)
 		return x, x.Asked(question(ctx, x))
 	}
-	x, err := Open(ctx, p, of)
+	x, err := Open(ctx, p, named)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 		snapshot.WarnKeeping(a, res)
 	}
 	if given > 0 && len(agents) == 0 {
-		x, err := snapshot.Open(ctx, q.Location, q.Question)
+		x, err := snapshot.Open(ctx, q.Location, q.Named)
 		if err != nil {
 			return err
 		}
