@@ -1,12 +1,12 @@
-// Package opensearch keeps a team's sessions on OpenSearch, and finds them there. It is a
-// remote.Source.
+// Package opensearch keeps a team's sessions on OpenSearch, and finds them there.
 //
 // Each part of an entry is a document with its terms and what filters test (template.json).
 // The first document of a line also has the line itself, with secrets masked, so that a
-// session file can be put together again. Another document has the record of the file, as the
-// index of its machine would have it. A question asks the engine which parts may
-// answer it (compile.go, fetch.go), reads their lines and the records of their sessions
-// (select.go), and leaves the answer to the code that answers from files. Beside them, one
+// session file can be put together again. Other documents have the record of the file, as the
+// index of its machine would have it. A question asks the engine which parts of entries may
+// answer it (compile.go, fetch.go, best.go). Divide divides the session files of these among parts of the
+// archive. Each part makes an index in memory from the lines and records that it reads (excerpt.go), and leaves the
+// answer to the code that answers from files. Beside them, one
 // document per session file says how much of it is there, and what its summary says (schema.go).
 // Pushing (push.go, send.go) only adds to what that document claims, after the engine has
 // confirmed it.
