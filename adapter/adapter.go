@@ -160,8 +160,22 @@ func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
 	err := withHead(file, func(head []byte) {
 		agent, sort := r.claim(path, head)
 		state.Header.Agent, state.Header.Notes = agent.Name(), sort == Notes
+		if p, ok := agent.(Placer); ok {
+			state.Header.CWD = p.Place(r.env, path)
+		}
 	})
 	return state, err
+}
+
+// Keep makes the header of a file that is read anew have what another header of it had from the
+// beginning, and directories that names beside the file said then.
+func Keep(a Adapter, to *session.Header, from session.Header) {
+	to.Agent, to.Notes = from.Agent, from.Notes
+	for _, own := range Agents(a) {
+		if _, ok := own.(Placer); ok && own.Name() == from.Agent && to.CWD == "" {
+			to.CWD = from.CWD
+		}
+	}
 }
 
 func withHead(file io.ReaderAt, use func(head []byte)) error {

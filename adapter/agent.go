@@ -176,6 +176,13 @@ type Overwriter interface {
 	Volatile(head []byte) int64
 }
 
+// Placer is an Agent whose files do not say in which directory a session began.
+type Placer interface {
+	// Place returns that directory as far as names beside the file say it, "" if it is not known. It is
+	// asked when a file is new. The header has the directory from the beginning then.
+	Place(env Environment, path string) string
+}
+
 // Resumer is an Agent that can resume a session.
 type Resumer interface {
 	// ResumeCommand returns the command that resumes a session and the
@@ -271,6 +278,7 @@ type Environment struct {
 	Getenv   func(name string) string          // environment variables
 	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
 	RealPath func(path string) string          // a path, which may be missing, without symbolic links
+	DirsIn   func(dir string) []string         // the names of the directories in a directory, as far as it can be listed
 }
 
 // Absolute expands a path as agents do: a leading ~ is the home directory, file: URLs

@@ -207,7 +207,8 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	defer f.Close()
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
-	want.Agent, want.Notes, want.Revision = rec.Agent, rec.Notes, rec.Revision
+	want.Revision = rec.Revision
+	adapter.Keep(a, &want.Header, rec.Header)
 	want.Volatile.Length = rec.Volatile.Length
 	var analyzer analysis.Analyzer
 	lines := newLines(a, want)

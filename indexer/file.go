@@ -468,6 +468,9 @@ func (r *fileRead) begin() error {
 	}
 	r.rec, r.marks = rec, newMarks(rec.Volatile)
 	if s.Known != nil {
+		if s.Known.Agent == rec.Agent {
+			adapter.Keep(w.Adapter, &rec.Header, s.Known.Header)
+		}
 		r.rec.File = s.Known.File
 		w.batch.DeleteFile(r.rec.File)
 	} else {

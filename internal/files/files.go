@@ -148,6 +148,17 @@ func Private(dir string) error {
 	return err
 }
 
+// DirsIn returns the names of the directories in a directory, and of the links there; nil if it cannot be listed.
+func DirsIn(dir string) (names []string) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
 // RealPath returns a path without symbolic links; "" if one of them leads nowhere. Elements at the end
 // of the path that do not exist stay as they are.
 func RealPath(path string) string {

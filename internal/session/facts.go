@@ -132,7 +132,8 @@ type EntryCall struct {
 	Dialect Dialect   // of the command
 	Dir     string    // where the command runs, or where relative paths begin; "" for the working directory of the entry
 	Files   []FileUse // that the arguments name
-	Outcome           // of nested calls and shells
+	Outcome           // of nested calls, shells and calls that have Ended
+	Ended   bool      // its entry says how it ended, or its agent writes no result
 	Escapes bool      // it asks to run outside of the agent's sandbox
 	Unread  bool      // it is a script that runs commands which are not literal
 }

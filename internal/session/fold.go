@@ -460,6 +460,11 @@ func (s *Summary) Created() time.Time {
 	return s.fileTime()
 }
 
+// IsUndated reports whether Created and Modified are the time of the file, because no entry has one.
+func (s *Summary) IsUndated() bool {
+	return s.Header.Timestamp.IsZero() && s.Oldest.IsZero() && s.LastMessage.IsZero()
+}
+
 // Modified is the time of the latest user or assistant message,
 // or else Created.
 func (s *Summary) Modified() time.Time {

@@ -199,7 +199,7 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Deed: c.Deed, Model: model, Outcome: c.Outcome,
 		ID: strings.Clone(c.ID), Escapes: c.Escapes, Unread: c.Unread, Dialect: c.Dialect, Dir: o.name(within(cwd, c.Dir)),
 	}
-	if c.Kind == session.CallShell || c.Kind == session.CallNested && e.Facts.IsResult {
+	if c.Ended || c.Kind == session.CallShell || c.Kind == session.CallNested && e.Facts.IsResult {
 		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
 	}
 	if c.Command != nil {

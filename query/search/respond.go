@@ -380,7 +380,7 @@ func (s *responder) read(w *rank.Worker, h *rank.Hit, hit *Hit) bool {
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{Type: "session", Resume: resume(s, how), SessionFacts: SessionFacts{
 		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, Host: session.HostOf(s.Path), CWD: s.CWD,
-		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Undated: s.IsUndated(),
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Subagent: s.Relation == session.Spawned, Spent: new(price.Listed).Spending(s),
 	}}

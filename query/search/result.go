@@ -321,6 +321,7 @@ type SessionFacts struct {
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`
 	Modified      session.Time `json:"modified,omitzero"`
+	Undated       bool         `json:"undated,omitempty"` // its file says no time: Created and Modified are the time of the file
 	Messages      int          `json:"messages"`
 	FirstPrompt   string       `json:"firstPrompt,omitempty" wire:"lines"`
 	Title         string       `json:"title,omitempty" wire:"lines"` // its name, else what its prompts are about

@@ -403,7 +403,9 @@ const (
 
 func (x *writer) flush() {
 	for _, c := range x.calls {
-		c.Notes = append(c.Notes, note{Text: "no result"})
+		if c.id != "" { // otherwise its agent writes no results
+			c.Notes = append(c.Notes, note{Text: "no result"})
+		}
 	}
 	if x.turn != nil {
 		x.write("entry", x.turn)

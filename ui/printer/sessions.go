@@ -97,7 +97,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	}
 	return &sheet[row]{
 		columns: []sheetColumn[row]{
-			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(layout.age(x.Modified.Time)) }},
+			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(human.When(x.Undated, "~") + layout.age(x.Modified.Time)) }},
 			{column{Name: "id", Title: "ID"}, func(x *row) cell {
 				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: DimStyle}
 			}},
@@ -224,7 +224,7 @@ func (s *Sessions) narrow(t *Text) {
 		if c.Style != nil {
 			name = t.Style(c.Style, name)
 		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Host, x.Agent, false)}
+		facts := []string{human.When(x.Undated, "~") + t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Host, x.Agent, false)}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}

@@ -36,7 +36,7 @@ func (p *showText) release() {
 		p.waiting = slices.Delete(p.waiting, 0, 1)
 		p.call(w)
 		p.callDiff(&w, false)
-		if p.s.Whole { // otherwise the result may just not be shown
+		if p.s.Whole && w.call.ID != "" { // otherwise the result may just not be shown
 			p.line(resultIndent + p.Dim("(no result)"))
 		}
 	}

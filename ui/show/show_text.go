@@ -177,6 +177,7 @@ func (p *showText) facts() {
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)
 	}
+	modified += human.When(f.Undated, " (of the file)")
 	tokens, cost := human.When(f.Tokens > 0, human.Short(f.Tokens)+" tokens"), human.When(f.Tokens > 0, cmp.Or(human.When(f.Cost > 0, f.CostText()), "no price known"))
 	name := human.When(f.ShortID != f.SessionPath, f.ShortID) // that is below
 	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Host, f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))

@@ -356,7 +356,7 @@ func (c *Conversation) OpenCalls() ([]string, error) {
 			}
 			var own []string
 			for i := range e.View.Blocks {
-				if call := e.View.Blocks[i].Call; call != nil && !call.Nested && !answered[call.ID] {
+				if call := e.View.Blocks[i].Call; call != nil && call.ID != "" && !call.Nested && !answered[call.ID] {
 					own = append(own, call.Tool)
 				}
 			}

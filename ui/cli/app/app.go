@@ -179,7 +179,7 @@ func (a *App) Results() io.Writer { return a.Guarded(results{a}) }
 
 // environment returns what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {
-	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadSettings, RealPath: files.RealPath}
+	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadSettings, RealPath: files.RealPath, DirsIn: files.DirsIn}
 }
 
 // Absolute resolves a path from the command line: relative to the working directory, with ~ for
