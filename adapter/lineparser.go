@@ -260,15 +260,17 @@ func (p *LineParser[M]) addFacts() {
 
 func (p *LineParser[M]) callFacts(c *piece) session.EntryCall {
 	does := p.Tools[c.tool]
-	f := session.EntryCall{Part: c.part, Tool: c.tool, ID: c.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: UnknownOutcome}
+	f := session.EntryCall{Part: c.part, Tool: c.tool, ID: c.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: UnknownOutcome, Ended: c.id == ""}
 	if c.part >= 0 {
 		f.Text = ArgumentsIn(p.Entry.Parts[c.part].Text, c.tool)
 	}
-	if patch := p.JSON.Text(c.input); IsPatch(patch) {
-		f.Files = PatchFiles(patch)
-		return f
-	}
 	input := p.JSON.Fields(c.input)
+	for _, v := range [...]jsonl.Value{c.input, input.Find("patch")} {
+		if patch := p.JSON.Text(v); IsPatch(patch) {
+			f.Files = PatchFiles(patch)
+			return f
+		}
+	}
 	argument := func(name string) []byte {
 		if name == "" {
 			return nil
@@ -276,8 +278,11 @@ func (p *LineParser[M]) callFacts(c *piece) session.EntryCall {
 		return p.JSON.Text(input.Find(name))
 	}
 	f.Command, f.Dir = argument(does.Command), string(argument(does.Dir))
-	if path := argument(does.File); len(path) > 0 && len(path) <= MaxPath {
-		f.Files = []session.FileUse{{Path: string(path), Deed: does.Use}}
+	names := append([]string{does.File}, session.PathNames...)
+	for i := 0; does.File != "" && i < len(names) && f.Files == nil; i++ {
+		if path := argument(names[i]); len(path) > 0 && len(path) <= MaxPath {
+			f.Files = []session.FileUse{{Path: string(path), Deed: does.Use}}
+		}
 	}
 	return f
 }

@@ -106,7 +106,7 @@ func (p *Profile) Resume(env Environment, q *ResumeRequest) (*Resumption, error)
 		name, ok = how.name(args, s)
 	}
 	switch {
-	case args == "":
+	case how.Args == "":
 		return nil, &Obstacle{Program: p.Title, Reason: "sessions of this agent cannot be resumed"}
 	case gone != nil:
 		reason = gone.Reason
@@ -124,6 +124,9 @@ func (p *Profile) Resume(env Environment, q *ResumeRequest) (*Resumption, error)
 		reason = "it has no messages"
 	case how.Refuses != nil:
 		reason, hint = how.Refuses(env, s, q)
+	}
+	if reason == "" && args == "" {
+		reason, hint = "it has no command that copies a session", "continue it without --fork"
 	}
 	if reason != "" {
 		return nil, &Obstacle{Program: how.Program, Reason: reason, Hint: hint}

@@ -113,7 +113,7 @@ func TestResuming(t *testing.T) {
 		{func(q *ResumeRequest) { q.Record.Messages = 0 }, "it has no messages"},
 		{func(q *ResumeRequest) { q.Record.Path = "/old" }, "it is old"},
 		{func(q *ResumeRequest) { q.Packed = true }, "its file is compressed"},
-		{func(q *ResumeRequest) { q.Fork = true }, "sessions of this agent cannot be resumed"},
+		{func(q *ResumeRequest) { q.Fork = true }, "it has no command that copies a session"},
 	} {
 		own := *rec
 		q := &ResumeRequest{Record: &own}
