@@ -210,6 +210,11 @@ func (b *Builder) Findable(part session.Part) {
 	}
 }
 
+// Has reports whether the entry has a part of a kind.
+func (b *Builder) Has(kind session.Kind) bool {
+	return slices.ContainsFunc(b.Entry.Parts, func(p session.Part) bool { return p.Kind == kind })
+}
+
 // MaxPrompt bounds Entry.UserText, which is only shown.
 const MaxPrompt = 64 << 10
 

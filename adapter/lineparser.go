@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -180,6 +181,19 @@ func (p *LineParser[M]) AddShell(command jsonl.Value) {
 	}
 }
 
+// AddShellText is AddShell for a part of a text.
+func (p *LineParser[M]) AddShellText(command []byte) {
+	if len(command) > 0 {
+		p.pieces = append(p.pieces, piece{part: len(p.Entry.Parts), sort: shellPiece})
+		p.Add(session.KindShell, command)
+	}
+}
+
+// IsShell reports whether a part is a command that the user ran.
+func (p *LineParser[M]) IsShell(part int) bool {
+	return slices.ContainsFunc(p.pieces, func(c piece) bool { return c.sort == shellPiece && c.part == part })
+}
+
 // AddResult adds text of the result of the entry's call.
 func (p *LineParser[M]) AddResult(v jsonl.Value) {
 	before := len(p.Entry.Parts)
@@ -241,6 +255,9 @@ func (p *LineParser[M]) addFacts() {
 		case callPiece:
 			f.Calls = append(f.Calls, p.callFacts(c))
 		case shellPiece:
+			if e.Role != session.RoleShell {
+				continue
+			}
 			f.Calls = append(f.Calls, session.EntryCall{
 				Kind: session.CallShell, Part: c.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: e.Parts[c.part].Text, Outcome: UnknownOutcome,
 			})
@@ -278,11 +295,13 @@ func (p *LineParser[M]) callFacts(c *piece) session.EntryCall {
 		return p.JSON.Text(input.Find(name))
 	}
 	f.Command, f.Dir = argument(does.Command), string(argument(does.Dir))
-	names := append([]string{does.File}, session.PathNames...)
-	for i := 0; does.File != "" && i < len(names) && f.Files == nil; i++ {
-		if path := argument(names[i]); len(path) > 0 && len(path) <= MaxPath {
-			f.Files = []session.FileUse{{Path: string(path), Deed: does.Use}}
-		}
+	f.Escapes = does.Escapes != "" && p.JSON.IsTrue(input.Find(does.Escapes))
+	path := argument(does.File)
+	for i := 0; does.File != "" && i < len(session.PathNames) && len(path) == 0; i++ {
+		path = argument(session.PathNames[i])
+	}
+	if len(path) > 0 && len(path) <= MaxPath {
+		f.Files = []session.FileUse{{Path: string(path), Deed: does.Use}}
 	}
 	return f
 }
@@ -296,6 +315,9 @@ func (p *LineParser[M]) View(e *session.Entry) *session.View {
 		for ; next < len(p.pieces) && p.pieces[next].part <= i; next++ {
 			switch c := &p.pieces[next]; {
 			case c.sort == imagePiece:
+				if e.Role == session.RoleToolResult {
+					c.image.Kind = session.KindResult
+				}
 				view.Blocks = append(view.Blocks, c.image)
 			case c.part == i:
 				own = c

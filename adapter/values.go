@@ -106,12 +106,13 @@ type Tool struct {
 	Dialect session.Dialect // of the command
 	File    string          // the argument with a path, "" for none
 	Dir     string          // the argument with the directory of a command, "" for none
+	Escapes string          // the argument with which a call asks to run outside of the sandbox, "" for none
 	Use     session.Deed    // what is done to the file, if it is not the Deed
 }
 
 // Tools reads a table of tools and returns it by name. Each line begins with a deed and the
-// names of the tools that do it. command=, dir= and file= name the arguments with a command, its
-// directory or a path; powershell is the dialect of the commands. reads marks a tool that lists lines but
+// names of the tools that do it. command=, dir=, file= and escapes= name the arguments with a command, its
+// directory, a path, or the wish to run outside of the sandbox; powershell is the dialect of the commands. reads marks a tool that lists lines but
 // also reads the file that it is given.
 func Tools(text string) map[string]Tool {
 	all := make(map[string]Tool)
@@ -129,6 +130,8 @@ func Tools(text string) map[string]Tool {
 				t.File = value
 			case "dir":
 				t.Dir = value
+			case "escapes":
+				t.Escapes = value
 			case "powershell":
 				t.Dialect = session.DialectPowerShell
 			case "reads":

@@ -23,18 +23,10 @@ func (p *parser) readFacts() {
 		p.replyFacts(f)
 	case session.RoleToolResult:
 		p.resultFacts(f)
-	case session.RoleShell:
-		for i := range p.blocks {
-			if b := &p.blocks[i]; b.sort == shellBlock {
-				f.Calls = append(f.Calls, session.EntryCall{
-					Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: adapter.UnknownOutcome,
-				})
-			}
-		}
 	}
 }
 
-// replyFacts reads the usage of a reply, which is repeated in each line of it, and its calls.
+// replyFacts reads the usage of a reply, which is repeated in each line of it.
 // What Claude Code wrote in place of a reply names no model, and has no usage.
 func (p *parser) replyFacts(f *session.EntryFacts) {
 	if usage := p.message.Find("usage"); p.JSON.Kind(usage) == '{' && p.Entry.Model != "" {
@@ -44,11 +36,6 @@ func (p *parser) replyFacts(f *session.EntryFacts) {
 		p.iterations(all, f)
 		if id := p.Entry.Message; id != "" {
 			f.UsageOf = max(xxhash.Sum64String(id), 1)
-		}
-	}
-	for i := range p.blocks {
-		if b := &p.blocks[i]; b.sort == callBlock {
-			f.Calls = append(f.Calls, p.callFacts(b))
 		}
 	}
 }
@@ -88,25 +75,6 @@ func (p *parser) iterations(usage jsonl.Fields, f *session.EntryFacts) {
 
 const mostOthers = 16
 
-func (p *parser) callFacts(b *block) session.EntryCall {
-	does := tools()[b.call.tool]
-	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: adapter.UnknownOutcome}
-	if c.Part >= 0 {
-		c.Text = adapter.ArgumentsIn(b.text, c.Tool)
-	}
-	input := p.JSON.Fields(b.call.input)
-	if v := input.Find(does.Command); does.Command != "" && p.JSON.Kind(v) == '"' {
-		c.Command = p.JSON.Text(v)
-	}
-	if v := input.Find(does.File); does.File != "" && p.JSON.Kind(v) == '"' {
-		if path := p.JSON.Name(v); path != "" && len(path) <= adapter.MaxPath {
-			c.Files = []session.FileUse{{Path: path, Deed: does.Use}}
-		}
-	}
-	c.Escapes = p.JSON.IsTrue(input.Find("dangerouslyDisableSandbox"))
-	return c
-}
-
 // rejections are what a result begins with if the person did not let the tool run.
 var rejections = [][]byte{
 	[]byte("The user doesn't want to proceed with this tool use"),
@@ -131,21 +99,16 @@ func (p *parser) isRejection(content jsonl.Value) bool {
 // resultFacts reads how a call ended.
 func (p *parser) resultFacts(f *session.EntryFacts) {
 	e := &p.Entry
-	f.IsResult, f.Failed, f.Rejected = true, e.IsError, p.rejected
-	first := true
-	for i := range p.blocks {
-		b := &p.blocks[i]
-		if b.sort != resultBlock || b.id != e.ToolCallID {
+	f.IsResult, f.Failed = true, e.IsError
+	for i := range e.Parts {
+		part := &e.Parts[i]
+		if part.Kind != session.KindResult || part.ToolCallID != e.ToolCallID {
 			continue
 		}
-		f.Bytes += int64(len(b.text))
-		if !first || !e.IsError {
-			continue
-		}
-		first = false
-		if code, ok := exitCode(b.text); ok {
+		if code, ok := exitCode(part.Text); ok && e.IsError && f.Bytes == 0 {
 			f.Exit = code
 		}
+		f.Bytes += int64(len(part.Text))
 	}
 	made := p.JSON.Fields(p.All.Find("toolUseResult"))
 	if f.Duration = adapter.Millis(&p.JSON, made.Find("totalDurationMs")); f.Duration == session.Unknown {

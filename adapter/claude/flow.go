@@ -137,7 +137,7 @@ func (p *parser) readQueue() {
 	switch operation {
 	case "enqueue":
 		p.readBlocks(content, session.KindPrompt)
-		p.writeUser()
+		p.finishUser()
 		e.Pending = true
 		if text := p.typed(); len(text) > 0 {
 			m.Queue = adapter.Remember(m.Queue, queued{Offset: e.Offset, Length: len(text), Hash: xxhash.Sum64(text)}, mostQueued)
@@ -164,10 +164,9 @@ func (p *parser) readQueued(all jsonl.Fields) {
 	if mode := p.JSON.Name(all.Find("commandMode")); mode == "task-notification" {
 		e.Type = session.TypeCustomMessage
 		p.readBlocks(v, session.KindNote)
-		p.writeBlocks()
 	} else {
 		p.readBlocks(v, session.KindPrompt)
-		p.writeUser()
+		p.finishUser()
 	}
 	p.MissOthers(all, queuedKeys)
 	p.shadow(true)
@@ -179,13 +178,13 @@ var queuedKeys = adapter.NewKeys("type prompt commandMode source_uuid origin isM
 // space around it.
 func (p *parser) typed() []byte {
 	var text []byte
-	for i := range p.blocks {
-		if b := &p.blocks[i]; len(b.text) > 0 && (b.sort == textBlock || b.sort == commandBlock) {
+	for i := range p.Entry.Parts {
+		if part := &p.Entry.Parts[i]; len(part.Text) > 0 && part.Kind != session.KindCall && !p.IsShell(i) {
 			if text != nil {
-				text = append(append(slices.Clip(text), '\n'), b.text...)
+				text = append(append(slices.Clip(text), '\n'), part.Text...)
 				continue
 			}
-			text = b.text
+			text = part.Text
 		}
 	}
 	return bytes.TrimSpace(text)

@@ -10,35 +10,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// block is a piece of the content of a message. Parts, facts and view are made from it.
-type block struct {
-	sort  blockSort
-	kind  session.Kind
-	text  []byte
-	value jsonl.Value // of the text, if it is one string
-	part  int         // the number of its part, -1 when it has none
-	id    string      // of a call, or of the call that a result answers
-	call  call
-	image session.Image
-}
-
-type blockSort uint8
-
-const (
-	textBlock blockSort = iota
-	resultBlock
-	callBlock
-	imageBlock
-	shellBlock   // a command that the user typed for the shell
-	commandBlock // a command that the user typed for Claude Code
-)
-
-type call struct {
-	tool  string
-	input jsonl.Value
-}
-
-// readMessage reads a line with a message and writes its parts.
+// readMessage reads a line with a message.
 func (p *parser) readMessage(typ string) {
 	e, v := &p.Entry, p.All.Find("message")
 	e.Type = session.TypeMessage
@@ -60,11 +32,10 @@ func (p *parser) readMessage(typ string) {
 			}
 		}
 		p.readBlocks(content, session.KindReply)
-		p.writeBlocks()
-		p.writeFailure()
+		p.readFailure()
 	} else {
 		p.readBlocks(content, session.KindPrompt)
-		p.writeUser()
+		p.finishUser()
 		if e.Role != session.RoleToolResult {
 			p.shadow(false)
 		}
@@ -88,6 +59,11 @@ func (p *parser) readBlocks(v jsonl.Value, kind session.Kind) {
 	if c := p.JSON.Kind(v); c != '[' && c != '{' && c != '"' && c != 'n' && c != 0 {
 		p.Miss(v)
 	}
+	part := session.Part{Kind: session.KindPrompt, ToolCallID: p.Entry.ToolCallID}
+	if p.Entry.Role == session.RoleToolResult {
+		part.Kind = session.KindResult
+	}
+	p.Findable(part)
 }
 
 // readText reads a text of a message. That of a user may be several: see readTexts.
@@ -96,7 +72,7 @@ func (p *parser) readText(v jsonl.Value, kind session.Kind) {
 		p.readTexts(v)
 		return
 	}
-	p.blocks = append(p.blocks, block{kind: kind, value: v})
+	p.Part(kind, v)
 }
 
 // readBlock reads a block that is an object.
@@ -115,10 +91,9 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	case "text":
 		p.readText(all.Find("text"), kind)
 	case "thinking":
-		p.blocks = append(p.blocks, block{kind: session.KindThinking, value: all.Find("thinking")})
+		p.Part(session.KindThinking, all.Find("thinking"))
 	case "tool_use", "server_tool_use":
-		p.blocks = append(p.blocks, block{sort: callBlock, kind: session.KindCall, id: p.JSON.String(all.Find("id")),
-			call: call{tool: p.JSON.Name(all.Find("name")), input: all.Find("input")}})
+		p.AddCall(p.JSON.Name(all.Find("name")), p.JSON.String(all.Find("id")), all.Find("input"))
 	case "tool_result":
 		p.readResult(all)
 	case "image", "document":
@@ -128,7 +103,7 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 		}
 	case "redacted_thinking":
 	default: // the result of a tool that the provider runs, such as web_search_tool_result
-		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.JSON.String(all.Find("tool_use_id")), value: all.Find("content")})
+		p.addResult(p.JSON.String(all.Find("tool_use_id")), all.Find("content"))
 		known = blockKeys["tool_result"]
 	}
 	p.MissOthers(all, known)
@@ -141,11 +116,11 @@ func (p *parser) readResult(all jsonl.Fields) {
 	e.ToolCallID = cmp.Or(e.ToolCallID, id)
 	failed := p.JSON.IsTrue(all.Find("is_error"))
 	if failed && e.ToolCallID == id && p.isRejection(all.Find("content")) {
-		failed, p.rejected = false, true
+		failed, p.Facts.Rejected = false, true
 	}
 	e.IsError = e.IsError || failed
 	add := func(text jsonl.Value) {
-		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: text})
+		p.addResult(id, text)
 		if bytes.HasPrefix(p.JSON.Raw(text), []byte(`"<persisted-output>`)) {
 			e.CustomType = session.PartialResult // the beginning of an output, which Claude Code has written to a file below tool-results
 		}
@@ -168,53 +143,23 @@ func (p *parser) readResult(all jsonl.Fields) {
 	}
 }
 
+// addResult adds a text of the result of a call.
+func (p *parser) addResult(id string, v jsonl.Value) {
+	before := len(p.Entry.Parts)
+	if p.AddResult(v); len(p.Entry.Parts) > before {
+		p.Entry.Parts[before].ToolCallID = id
+	}
+}
+
 // readImage reads the source of an image or a document. It reports whether its data is no
 // text.
 func (p *parser) readImage(source jsonl.Value) bool {
 	all := p.JSON.Fields(source)
-	data := all.Find("data")
-	if p.JSON.Kind(data) != '"' || p.JSON.Name(all.Find("type")) != "base64" {
-		return false
-	}
-	p.blocks = append(p.blocks, block{sort: imageBlock, image: adapter.Image(&p.JSON, all.Find("media_type"), data)})
-	return true
+	return p.JSON.Name(all.Find("type")) == "base64" && p.AddImage(session.KindPrompt, all.Find("media_type"), all.Find("data"))
 }
 
-// writeBlocks writes the parts of the blocks that have been read.
-func (p *parser) writeBlocks() {
-	e := &p.Entry
-	for i := range p.blocks {
-		b := &p.blocks[i]
-		before := len(e.Parts)
-		switch {
-		case b.sort == callBlock:
-			b.text = p.Call(b.call.tool, b.id, b.call.input)
-		case b.sort == imageBlock:
-			e.Images = append(e.Images, session.Image{MimeType: b.image.MimeType, Size: b.image.Size})
-		case b.value.Empty():
-			p.Add(b.kind, b.text)
-		case b.sort == resultBlock && p.JSON.Kind(b.value) != '"':
-			b.text = p.AddLeaves(b.kind, []adapter.Unknown{{Value: b.value}}, nil)
-		default:
-			b.text = p.Part(b.kind, b.value)
-		}
-		b.part = -1
-		if len(e.Parts) > before {
-			b.part = before
-			if b.sort == resultBlock {
-				e.Parts[before].ToolCallID = b.id
-			}
-		}
-	}
-	kind := session.KindPrompt
-	if e.Role == session.RoleToolResult {
-		kind = session.KindResult
-	}
-	p.Findable(session.Part{Kind: kind, ToolCallID: e.ToolCallID})
-}
-
-// writeFailure makes the text of a reply an error if Claude Code wrote it in place of one.
-func (p *parser) writeFailure() {
+// readFailure makes the text of a reply an error if Claude Code wrote it in place of one.
+func (p *parser) readFailure() {
 	e := &p.Entry
 	if !p.JSON.IsTrue(p.All.Find("isApiErrorMessage")) {
 		return

@@ -13,7 +13,7 @@ import (
 // Parse implements adapter.Adapter.
 func (Agent) Parse(state adapter.State) adapter.Parser {
 	p := &parser{detailed: jsonl.Leaves{Omit: noDetails}}
-	p.Leaves.Omit, p.Read = noText, p.read
+	p.Leaves.Omit, p.Read, p.Tools = noText, p.read, tools()
 	p.Reset(state)
 	return p
 }
@@ -24,13 +24,10 @@ type parser struct {
 
 	// Of the current entry.
 	message jsonl.Fields
-	blocks  []block
 	held    [][]byte          // texts of parts that details may repeat
 	values  []adapter.Unknown // of the details
 	budget  int               // bytes of held that may still be searched
-
-	agent    bool // the file is that of a subagent
-	rejected bool // the person did not let the call of this result run
+	agent   bool              // the file is that of a subagent
 }
 
 // parentOf returns the session that a subagent in this file works for, as the directory says.
@@ -45,7 +42,7 @@ func parentOf(file string) string {
 // read reads the line.
 func (p *parser) read(jsonl.Value) {
 	e := &p.Entry
-	p.message, p.rejected, p.blocks = nil, false, p.blocks[:0]
+	p.message = nil
 	p.Sparse = p.Sparse && !p.wantsDetails()
 	p.agent = strings.HasPrefix(session.BaseName(p.Known.Path), "agent-")
 
@@ -81,7 +78,7 @@ func (p *parser) stepOf(typ string) session.Step {
 	case stateLines[typ] && e.Type != session.TypeSessionInfo && e.Type != session.TypeLabel:
 		typ = "state"
 	}
-	if e.Type == session.TypeMessage && len(p.blocks) > 0 && p.blocks[0].kind == session.KindNote && bytes.HasPrefix(trimStart(p.blocks[0].text), hookFeedback) {
+	if e.Type == session.TypeMessage && len(e.Parts) > 0 && e.Parts[0].Kind == session.KindNote && bytes.HasPrefix(trimStart(e.Parts[0].Text), hookFeedback) {
 		return session.StepHook
 	}
 	group, _, _ := strings.Cut(e.CustomType, "_")
@@ -219,7 +216,7 @@ func (p *parser) readSystem() {
 	switch {
 	case e.CustomType == "local_command" && p.JSON.Kind(content) == '"':
 		p.readTexts(content)
-		p.writeUser()
+		p.finishUser()
 		p.MissOthers(p.All, lineKeys, "content")
 		return
 	case e.CustomType == "compact_boundary":

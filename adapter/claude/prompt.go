@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"pigrep/adapter"
@@ -64,36 +63,39 @@ func (p *parser) readTexts(v jsonl.Value) {
 	body := trimStart(text)
 	switch {
 	case p.JSON.IsTrue(p.All.Find("isCompactSummary")):
-		p.addText(textBlock, session.KindSummary, text)
+		p.Add(session.KindSummary, text)
 		return
 	case p.JSON.IsTrue(p.All.Find("isMeta")):
-		p.addText(textBlock, session.KindSystem, text)
+		p.Add(session.KindSystem, text)
 		return
 	}
 	for len(body) > 0 && body[0] == '<' {
 		tag, kind, inside, rest := leadingTag(body)
 		if kind == "" {
 			if command, typed := p.commandOf(body); command != nil {
-				p.addText(commandBlock, session.KindPrompt, command)
+				p.Add(session.KindPrompt, command)
 				p.Entry.Command = string(session.Cut(command[:typed], adapter.MaxPrompt))
 				return
 			}
 			text = body
 			break
 		}
-		sort := textBlock
 		switch tag {
 		case "task-notification":
-			p.addText(textBlock, kind, body) // all of it: what follows is Claude Code's, too
+			p.Add(kind, body) // all of it: what follows is Claude Code's, too
 			return
 		case "bash-input":
-			sort = shellBlock
+			p.AddShellText(inside)
+		default:
+			p.Add(kind, inside)
 		}
-		p.addText(sort, kind, inside)
 		text, body = rest, trimStart(rest)
 	}
 	if len(body) > 0 {
-		p.addText(textBlock, kindOf(body), text)
+		kind := kindOf(body)
+		if p.Add(kind, text); kind == session.KindPrompt {
+			p.Builder.AddPrompt(text)
+		}
 	}
 }
 
@@ -105,12 +107,6 @@ func kindOf(body []byte) session.Kind {
 		}
 	}
 	return session.KindPrompt
-}
-
-func (p *parser) addText(sort blockSort, kind session.Kind, text []byte) {
-	if len(text) > 0 {
-		p.blocks = append(p.blocks, block{sort: sort, kind: kind, text: text})
-	}
 }
 
 // trimStart returns a text without the byte order mark and the blanks before it.
@@ -174,24 +170,18 @@ var rolesOf = map[session.Kind]string{
 	session.KindSummary: session.RoleCompactionSummary, session.KindNote: session.RoleCustom,
 }
 
-// writeUser writes the parts of the line of a user, and says whose line it is.
-func (p *parser) writeUser() {
+// finishUser says whose line the line of a user is.
+func (p *parser) finishUser() {
 	e := &p.Entry
 	e.Type = session.TypeMessage
 	if e.Role == "" {
 		e.Role = session.RoleUser
-		if i := slices.IndexFunc(p.blocks, func(b block) bool { return b.kind == session.KindPrompt || b.sort == imageBlock }); i < 0 && len(p.blocks) > 0 {
-			e.Role = rolesOf[p.blocks[0].kind]
+		if len(e.Parts) > 0 && len(e.Images) == 0 && !p.Has(session.KindPrompt) {
+			e.Role = rolesOf[e.Parts[0].Kind]
 		}
 	}
-	p.writeBlocks()
 	if e.Role != session.RoleUser || p.isBeside() {
 		return
-	}
-	for i := range p.blocks {
-		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.sort == textBlock {
-			p.Builder.AddPrompt(b.text)
-		}
 	}
 	if e.UserText = strings.TrimSpace(string(p.Prompt)); isBareCommand(e.UserText) {
 		e.UserText, e.Command = "", e.UserText
