@@ -25,6 +25,7 @@ type Resuming struct {
 	Unpacks  bool   // it opens compressed files
 
 	IsID func(string) bool // nil: IsUUID
+	IDs  string            // what ids are, in a message; "" for a UUID
 
 	// Refuses says why this program does not open a session, and what to do about it, beside what holds
 	// for each; "" if it does. The request is nil if only the summary is known.
@@ -119,7 +120,7 @@ func (p *Profile) Resume(env Environment, q *ResumeRequest) (*Resumption, error)
 	case !ok && s.ID == "":
 		reason = "its header has no id"
 	case !ok: // it would stand on the command line
-		reason = "its id is not one that " + p.Title + " writes"
+		reason = "its id is not one that " + p.Title + " writes: " + cmp.Or(how.IDs, "a UUID")
 	case s.Messages == 0 && !strings.Contains(how.Args, "PATH"):
 		reason = "it has no messages"
 	case how.Refuses != nil:

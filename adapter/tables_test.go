@@ -107,7 +107,7 @@ func TestResuming(t *testing.T) {
 		{func(q *ResumeRequest) { q.Dir = "/elsewhere" }, "a --resume=" + id + " -C /elsewhere --quiet"},
 		{func(q *ResumeRequest) { q.Record.CWD = "" }, "a --resume=" + id + " --quiet"},
 		{func(q *ResumeRequest) { q.Record.CWD = "-w" }, "a --resume=" + id + " --quiet"},
-		{func(q *ResumeRequest) { q.Record.ID = "--yolo" }, "its id is not one that A writes"},
+		{func(q *ResumeRequest) { q.Record.ID = "--yolo" }, "its id is not one that A writes: a UUID"},
 		{func(q *ResumeRequest) { q.Record.ID = "" }, "its header has no id"},
 		{func(q *ResumeRequest) { q.Record.Version = 0 }, "it has no session header"},
 		{func(q *ResumeRequest) { q.Record.Messages = 0 }, "it has no messages"},

@@ -133,7 +133,7 @@ func parentOf(agent, path string) string {
 // resuming is how a relative resumes sessions.
 func resuming(program, install string) adapter.Resuming {
 	return adapter.Resuming{
-		Program: program, Install: install, Args: "--resume PATH", ForkArgs: "--fork ID", IsID: isID, Branches: "use /tree in " + program + " to go back to it",
+		Program: program, Install: install, Args: "--resume PATH", ForkArgs: "--fork ID", IsID: isID, IDs: "a UUID, or letters, digits, dots and dashes", Branches: "use /tree in " + program + " to go back to it",
 		Refuses: func(_ adapter.Environment, s *session.Summary, _ *adapter.ResumeRequest) (reason, hint string) {
 			if s.Version == libraryVersion {
 				return "it is of format 4, which only pi's agent library writes", ""

@@ -163,7 +163,7 @@ func (h *hook) start() string {
 		return ""
 	}
 	var done, open, back []string
-	for i := range slices.Backward(res.Sessions) {
+	for i := range res.Sessions {
 		d, o := h.told(&res.Sessions[i])
 		done, open = append(done, d), append(open, o...)
 	}
