@@ -28,7 +28,7 @@ import (
 var floors = map[string][]string{
 	"":             {".", "ui", "remote", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "markdown", "highlight"},
-	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
+	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system", "amend"},
 	"remote":       {"opensearch", "ssh", "."},
 	"query":        {"merge", "recap", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "entry", "literal", "docset", "automaton"},

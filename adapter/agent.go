@@ -59,12 +59,22 @@ type Profile struct {
 	ClientNames []string // how it names itself as a client of MCP servers
 	Deleting    string   // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
 
+	Hooks Hooks // of no file: it has none
+
 	// HasPackage reports whether a settings file lists a package of this name. It is nil if there
 	// are no packages of this program for the agent.
 	HasPackage func(env Environment, name string) bool
 
 	compile sync.Once
 	marks   *Marks
+}
+
+// Hooks says how an agent is told to run a program at an event of a session.
+type Hooks struct {
+	File    string // below Dir, with forward slashes: JSON with hooks as Claude Code has them, or Text
+	Failure string // the event after a command, that failed if there is such an event
+	Note    string // what a person has to do besides
+	Text    string // a file that has nothing else, with "PROGRAM" for the program; "" for JSON
 }
 
 // Name implements Agent.

@@ -196,17 +196,18 @@ func (r *Registry) ClientNames() (list []string) {
 	return list
 }
 
-// Skills says where an agent looks for skills, and whether it has a package in their place.
+// Skills says where an agent looks for skills, and whether it has a package in their place; and how it runs hooks.
 type Skills struct {
 	Agent
 	Dir     string
 	Package bool
+	Hooks   Hooks
 }
 
 // Skills lists where the agents look for skills; name is that of the package.
 func (r *Registry) Skills(name string) (list []Skills) {
 	for p, a := range r.profiles() {
-		list = append(list, Skills{a, p.SkillDir(r.env), p.HasPackage != nil && p.HasPackage(r.env, name)})
+		list = append(list, Skills{a, p.SkillDir(r.env), p.HasPackage != nil && p.HasPackage(r.env, name), p.Hooks})
 	}
 	return list
 }

@@ -31,6 +31,7 @@ func New() Agent {
 		Resuming: adapter.Resuming{
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code", Args: "--resume NAME", ForkArgs: "--resume NAME --fork-session", Refuses: refuses,
 		},
+		Hooks: adapter.Hooks{File: "settings.json", Failure: "PostToolUseFailure"},
 		Variables: []adapter.Variable{
 			{Name: configDirVariable, Use: "Claude Code's directory, in place of ~/.claude; its projects/ is searched", Path: true},
 			{Name: currentVariable, Use: "the session of Claude Code that mcp runs in, which it leaves out"},

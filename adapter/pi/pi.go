@@ -31,11 +31,15 @@ type Agent struct{ family }
 // family is what pi and its relatives have in common.
 type family struct{ *adapter.Profile }
 
+//go:embed hook.ts
+var hookText string
+
 // New returns the adapter for pi.
 func New() Agent {
 	const current = "the session of pi that mcp runs in, which it leaves out"
 	return Agent{family{&adapter.Profile{
 		ID: Name, Title: "pi", Homes: piHomes, Kept: storesText, ClientNames: []string{"pi"}, Deleting: "pi --resume, then Ctrl-D", HasPackage: hasPackage,
+		Hooks:     adapter.Hooks{File: "extensions/pigrep.ts", Text: hookText},
 		CurrentID: currentIDVariable, CurrentPath: currentPathVariable,
 		Variables: []adapter.Variable{
 			{Name: agentDirVariable, Use: "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched", Path: true},

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -147,7 +144,7 @@ func (o *configOptions) inForce(a *app.App, key, standard string) []string {
 }
 
 //go:embed skill.md
-var skillText []byte
+var skillText string
 
 const packageName = "pi-pigrep"
 
@@ -164,7 +161,7 @@ func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error 
 				return problem.Usagef("", "%s requires --install", name)
 			}
 		}
-		_, err := a.Out.Write(skillText)
+		_, err := a.Out.WriteString(skillText)
 		return err
 	}
 	places, err := o.places(a)
@@ -207,8 +204,8 @@ func (o *skillOptions) places(a *app.App) (places []adapter.Skills, err error) {
 }
 
 func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
-	path := filepath.Join(to.Dir, "pigrep", "SKILL.md")
-	out, had, err := readSkill(path)
+	path := skillPath(to)
+	out, had, err := readUser(path)
 	if err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot read the installed skill", Err: err}
 	}
@@ -221,7 +218,7 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	}
 	action := "write " + path
 	switch {
-	case out.Kind == files.File && bytes.Equal(had, skillText):
+	case had == skillText:
 		fmt.Fprintf(a.Out, "%s is up to date\n", path)
 		return nil
 	case out.Kind == files.File:
@@ -230,31 +227,11 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	if err := a.Confirm(o.Yes, action, ""); err != nil {
 		return err
 	}
-	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-		err = out.Replace(0o644, func(w io.Writer) error {
-			_, err := w.Write(skillText)
-			return err
-		})
-	}
-	if err != nil {
+	if err := writeUser(out, 0o644, skillText); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where " + to.Label() + " finds skills"}
 	}
 	fmt.Fprintf(a.Out, "wrote %s; %s loads it from the next session on\n", path, to.Label())
 	return nil
-}
-
-// readSkill reads what is installed. Only a file can be replaced by a skill.
-func readSkill(path string) (*files.Output, []byte, error) {
-	out, err := files.FindOutput(path)
-	if err != nil || out.Kind == files.Missing {
-		return out, nil, err
-	}
-	if out.Kind != files.File {
-		return nil, nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	out.Overwrite = true
-	had, err := os.ReadFile(out.Path)
-	return out, had, err
 }
 
 // release and commit are the version of a release build and where it was built from, set

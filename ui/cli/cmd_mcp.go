@@ -3,10 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"pigrep/query/blame"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/ui/cli/amend"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -173,10 +174,12 @@ func forAgents(s *snapshot.Snapshot) *mcp.Index {
 
 // client is a program that starts MCP servers, and its configuration.
 type client struct {
-	name string
-	file string // where it reads its configuration
-	note string
-	text func(started) (string, error)
+	name  string
+	file  string // where it reads its configuration
+	note  string
+	own   string // the file of the user in the agent's directory, or below ~/; "" if that depends
+	key   string // of the servers in JSON; "" for TOML
+	typed bool   // a server says its type
 }
 
 type started struct {
@@ -188,11 +191,20 @@ type started struct {
 
 var clients = []client{
 	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
-		"pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model", serversJSON("mcpServers", false)},
-	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
-	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
-	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
-	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
+		"pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model", "mcp.json", "mcpServers", false},
+	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", "~/.claude.json", "mcpServers", true},
+	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", "config.toml", "", false},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", "~/.cursor/mcp.json", "mcpServers", false},
+	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", "", "servers", true},
+}
+
+// path returns the file of the user, with the directory of the agent.
+func (c *client) path(a *app.App, dir string) string {
+	name, below := strings.CutPrefix(c.own, "~/")
+	if below && (dir == "" || dir == filepath.Join(a.Home, "."+c.name)) { // no other directory was named
+		dir = a.Home
+	}
+	return filepath.Join(dir, filepath.FromSlash(name))
 }
 
 func clientNames() []string { return lists.Map(clients, func(c client) string { return c.name }) }
@@ -277,19 +289,16 @@ func ownCommand(a *app.App) string {
 	return own
 }
 
-// serversJSON returns the configuration format of most clients.
-func serversJSON(key string, typed bool) func(started) (string, error) {
-	return func(s started) (string, error) {
-		if typed {
-			s.Type = "stdio"
-		}
-		var b strings.Builder
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
-		return b.String(), err
+// text returns the configuration with no other server.
+func (c *client) text(s started) (string, error) {
+	if c.key == "" {
+		return codexTOML(s)
 	}
+	if c.typed {
+		s.Type = "stdio"
+	}
+	list, err := amend.Member("", s, c.key, "pigrep")
+	return amend.Into("", list), err
 }
 
 func codexTOML(s started) (string, error) {

@@ -59,6 +59,7 @@ func commands() []command {
 		{searchName, of(searchName+" QUERY...", nil, nil, runSearch), ""},
 		{"secrets", of("secrets", noArgs, nil, runSecrets), "leaks keys passwords"},
 		{"sessions", of("sessions [QUERY...]", nil, nil, runSessions), "ls list history"},
+		{"setup", of("setup", noArgs, nil, runSetup), "install"},
 		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view open"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
 		{"skill", of("skill", noArgs, nil, runSkill), ""},

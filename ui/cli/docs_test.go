@@ -324,7 +324,7 @@ func TestSkillCostsLittle(t *testing.T) {
 	if len(skillText) > 1700 {
 		t.Errorf("the skill has %d bytes", len(skillText))
 	}
-	_, command, _ := strings.Cut(string(skillText), "\npigrep ")
+	_, command, _ := strings.Cut(skillText, "\npigrep ")
 	command, _, _ = strings.Cut(command, " -- ")
 	a, out, errs := testApp(t)
 	a.Home = t.TempDir()

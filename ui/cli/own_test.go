@@ -38,6 +38,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"search":     {refused: [][]string{{"search", "needle0"}, {"needle0"}, {"needle0", "--no-update"}, {"needle0", "--json"}}},
 	"secrets":    {refused: [][]string{{"secrets"}}},
 	"sessions":   {refused: [][]string{{"sessions"}}},
+	"setup":      {other: [][]string{{"setup", "--yes"}, {"setup", "--undo", "--yes"}}},
 	"show":       {refused: [][]string{{"show", "s000000"}}},
 	"similar":    {refused: [][]string{{"similar", "s000000"}}},
 	"skill":      {other: [][]string{{"skill"}}},

@@ -24,7 +24,7 @@ var answering = map[string][]string{
 	"usage": {"usage --by model", "usage --by session", "usage --by project", "usage --by agent", "usage --by day"},
 }
 
-var changing = strings.Fields("completion hook hosts index init keep mcp push remote report skill tui version watch web")
+var changing = strings.Fields("completion hook hosts index init keep mcp push remote report setup skill tui version watch web")
 
 // No answer depends on the order of a map or of goroutines: every command prints the same bytes each
 // time, with one processor and with several, over sessions of all agents, copies and odd files.
