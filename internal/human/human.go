@@ -193,6 +193,12 @@ func Path(path, home string) string {
 	return path
 }
 
+// Project returns the name of a project: the last element of its directory.
+func Project(dir string) string {
+	dir = strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")
+	return dir[strings.LastIndexByte(dir, '/')+1:]
+}
+
 // Badge says of a session in a list which other machine has it, which agent it is of, if there
 // are several, and whether only a copy of its file is left.
 func Badge(host, agent string, several, kept bool) string {

@@ -252,7 +252,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
 		{column{Name: "arguments"}, func(r *row) cell { return textCell(r.Arguments + human.When(r.Cut, "…")) }}, // a line of their own
-		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16, Flex: true, Least: minFlex / 2}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
+		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16, Flex: true, Least: minFlex / 2}, func(r *row) cell { return cell{Text: human.Project(r.CWD), Plain: r.CWD} }},
 		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
@@ -300,12 +300,6 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 
 // marksEnds puts a text on one line, with marks of the ends of its lines.
 func marksEnds(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ") }
-
-// projectName returns the last element of a path.
-func projectName(dir string) string {
-	dir = strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")
-	return dir[strings.LastIndexByte(dir, '/')+1:]
-}
 
 // NewRiskyAudit returns the answer of "tools commands" with rules. Its records are all calls, as
 // for NewCallsAudit. Its text lists only the shell commands, grouped by the most severe rule that
@@ -375,7 +369,7 @@ func (t *Text) ruleGroups(g *ruleGroups) {
 		return r.Timestamp, &r.EntryPlace, r.Offset
 	}), []sheetColumn[row]{
 		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},
+		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(human.Project(r.CWD)) }},
 	}...)
 	groups := grouped(g.rows, func(r *row) string { return r.Matches[0].Rule })
 	for i, m := range audit.BySeverity(lists.Map(groups, func(rows []row) audit.RuleMatch { return rows[0].Matches[0] })) {

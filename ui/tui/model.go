@@ -263,7 +263,7 @@ func (m *Model) edited() tea.Cmd {
 
 // changed starts a search for the current query.
 func (m *Model) changed() tea.Cmd {
-	m.search.limit = m.firstLimit()
+	m.search.limit, m.search.room = m.firstLimit(), 0
 	return m.begin(false)
 }
 

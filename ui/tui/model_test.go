@@ -659,7 +659,7 @@ func TestPanic(t *testing.T) {
 	}
 	m := testModel(t, Options{})
 	m.width, m.height = 80, 24
-	m.results = results{rows: []row{{rowTitle, 9, -1}}, airy: true} // which is not there
+	m.results = results{rows: []row{{rowTitle, 9, -1}}, spacing: spacing{true, mostHits}} // which is not there
 	m.View()
 	if m.crash == nil {
 		t.Error("a panic while drawing is not kept")

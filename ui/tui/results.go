@@ -27,8 +27,15 @@ type results struct {
 	top    int   // the first row on the screen
 
 	height int  // of the pane, when it was last drawn
-	airy   bool // there are blank lines
+	whole  bool // no more sessions can be asked for
 	brief  bool // one line for each session
+	spacing
+}
+
+// spacing is how close the lines of a list are.
+type spacing struct {
+	airy bool // there are blank lines
+	most int  // how many hits of a session are listed, unless it is open
 }
 
 // group is a session with its hits, best first.
@@ -46,30 +53,43 @@ const (
 	fewerHits = 2
 )
 
-// listed returns how many hits of a session are listed.
-func (g *group) listed(airy bool) int {
-	switch {
-	case g.open:
+// listed returns how many hits of a session are listed, if it is not more than most.
+func (g *group) listed(most int) int {
+	if g.open {
 		return len(g.hits)
-	case airy:
-		return min(mostHits, len(g.hits))
 	}
-	return min(fewerHits, len(g.hits))
+	return min(most, len(g.hits))
 }
 
-// isAiry reports whether a pane of this height has room for blank lines.
-func (r *results) isAiry(height int) bool {
-	lines := -1
-	for i := range r.groups {
-		g := &r.groups[i]
-		for _, h := range g.hits[:g.listed(true)] {
-			if lines++; h.Answered != nil {
-				lines++
+// spaced returns how a list fits into a pane of this height. If there is room for all sessions, each has as
+// many of its hits as fit.
+func (r *results) spaced(height int) spacing {
+	lines := func(most int) int {
+		n := -1
+		for i := range r.groups {
+			g := &r.groups[i]
+			for _, h := range g.hits[:g.listed(most)] {
+				if n++; h.Answered != nil {
+					n++
+				}
 			}
+			n += 2
 		}
-		lines += 2
+		return n
 	}
-	return height >= airyFrom || lines <= height
+	if height < airyFrom && lines(mostHits) > height {
+		return spacing{most: fewerHits}
+	}
+	most := mostHits
+	for r.whole && lines(most+1) <= height && lines(most+1) > lines(most) {
+		most++
+	}
+	return spacing{true, most}
+}
+
+// lacks reports whether a session has more hits than the answer.
+func (r *results) lacks() bool {
+	return !r.brief && slices.ContainsFunc(r.groups, func(g group) bool { return len(g.hits) < g.Hits })
 }
 
 // row is one line of the list.
@@ -115,8 +135,8 @@ func (r *results) fill(groups []group, keep bool) {
 	if had {
 		offset = r.items[r.at] - r.top
 	}
-	*r = results{groups: groups, height: r.height, brief: r.brief}
-	r.airy = r.isAiry(r.height)
+	*r = results{groups: groups, height: r.height, whole: r.whole, brief: r.brief}
+	r.spacing = r.spaced(r.height)
 	for g := range groups {
 		hits := groups[g].hits
 		if g > 0 && !r.brief && r.airy && len(hits)+len(groups[g-1].hits) > 0 {
@@ -128,7 +148,7 @@ func (r *results) fill(groups []group, keep bool) {
 			continue
 		}
 		r.rows = append(r.rows, row{rowTitle, g, -1})
-		for h := range groups[g].listed(r.airy) {
+		for h := range groups[g].listed(r.most) {
 			r.items = append(r.items, len(r.rows))
 			r.rows = append(r.rows, row{rowHit, g, h})
 			if r.airy && hits[h].Answered != nil {
@@ -239,7 +259,7 @@ func (r *results) click(y int) {
 // follow scrolls the selection into view, with the heading of its session when it is
 // the first hit of it.
 func (r *results) follow(height int) {
-	if r.height = height; r.airy != r.isAiry(height) {
+	if r.height = height; r.spacing != r.spaced(height) {
 		r.fill(r.groups, true)
 	}
 	if len(r.items) == 0 {
@@ -306,7 +326,7 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	case rowBlank:
 		return strings.Repeat(" ", width)
 	case rowTitle:
-		facts := g.facts(v, (width-2)/2-v.costs) + human.When(v.costs > 0, fmt.Sprintf("%*s", v.costs, g.CostText()))
+		facts := g.facts(v, width-2-v.costs) + human.When(v.costs > 0, fmt.Sprintf("%*s", v.costs, g.CostText()))
 		room := width - 2 - terminal.Width(facts)
 		title := terminal.Clip(g.title(), room-2)
 		line = v.fill(line+v.paint(v.title, title), 2+room) + v.paint(v.dim, facts)
@@ -346,10 +366,13 @@ const (
 	leastCosts = 72
 )
 
-// facts returns age and number of hits of a session, in at most width cells. Before them is its
-// directory, if there is room for the last element of that.
+// facts returns what stands behind the title of a session in a line of this width: its project, agent, age and
+// number of hits or messages. The number of messages gives way to a long title, then everything but age and
+// project until half of the line is left for the title. The whole directory stands where there is room for it.
 func (g *group) facts(v view, width int) string {
-	if width < leastFacts {
+	left := width - 2 - terminal.Width(g.title())
+	room := max(left, width/2)
+	if room < leastFacts {
 		return ""
 	}
 	count := human.Plural(g.Messages, "message", "messages")
@@ -359,14 +382,27 @@ func (g *group) facts(v view, width int) string {
 	case g.Looser > 0:
 		count = human.Number(g.Looser) + " looser"
 	}
-	badge := terminal.Clean(human.Badge(g.Host, g.Agent, v.agents, g.Kept))
-	rest := human.Joined(" · ", badge, human.When(g.Subagent, "subagent"), human.Age(v.now, g.Modified.Time), count)
-	room := width - terminal.Width(rest) - 3 // without " · "
-	dir := terminal.ClipPath(terminal.Clean(human.Path(g.CWD, v.home)), max(1, room))
-	if dir != "" && (!strings.HasPrefix(dir, "…") || strings.ContainsAny(dir, `/\`)) {
-		rest = v.links.File(dir, g.CWD) + " · " + rest
+	badge, boss := terminal.Clean(human.Badge(g.Host, g.Agent, v.agents, g.Kept)), human.When(g.Subagent, "subagent")
+	project, dir := terminal.Clean(human.Project(g.CWD)), strings.TrimRight(terminal.Clean(human.Path(g.CWD, v.home)), `/\`)
+	rest := func(dir string) string {
+		return human.Joined(" · ", dir, badge, boss, human.Age(v.now, g.Modified.Time), count)
 	}
-	return terminal.Clip(rest, width)
+	if g.Hits+g.Looser == 0 && terminal.Width(rest(project)) > left {
+		count = ""
+	}
+	for _, fact := range []*string{&count, &badge, &boss} {
+		if terminal.Width(rest(project)) > room {
+			*fact = ""
+		}
+	}
+	free := min(left, width/2) - terminal.Width(rest("")) - 3 // without " · "
+	if dir = terminal.ClipPath(dir, max(1, free)); strings.HasPrefix(dir, "…") && (!strings.ContainsAny(dir, `/\`) || free <= 0) {
+		dir = terminal.Clip(project, max(0, room-terminal.Width(rest(""))-3))
+	}
+	if dir == "" {
+		return rest("")
+	}
+	return v.links.File(dir, g.CWD) + strings.TrimPrefix(rest(dir), dir)
 }
 
 // kindWidth is the width of the column with the kind, toolWidth that with the tool too. A line

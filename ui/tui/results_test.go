@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/price"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -196,6 +199,63 @@ func TestAnsweredPrompts(t *testing.T) {
 			if got := terminal.Width(line); got != width {
 				t.Fatalf("row %d of %d cells has %d", i, width, got)
 			}
+		}
+	}
+}
+
+// A session keeps its project at every width, and the number of its messages is the first to go: before the
+// title is cut.
+func TestProjectsStay(t *testing.T) {
+	v := view{styles: new(newStyles(dark, nil)), now: noon, home: "/home/u", agents: true}
+	for _, x := range []struct{ title, cwd, agent string }{
+		{"Website redesign proposal and plan", "/home/u/work/clients/oh-my-posh", "claude"},
+		{"Fix it", `D:\oh-my-posh`, "codex"},
+		{"修复登录：令牌过期和登录页面", "/srv/oh-my-posh/", "pi"},
+		{strings.Repeat("a long title ", 20), "/oh-my-posh", "claude"},
+	} {
+		for _, query := range []bool{false, true} {
+			for width := 40; width <= 160; width++ {
+				g := group{}
+				g.Title, g.CWD, g.Agent, g.Messages, g.Modified = x.title, x.cwd, x.agent, 1232, session.Time{Time: noon.AddDate(0, -3, 0)}
+				if query {
+					g.Hits = 5
+				}
+				var r results
+				r.set([]group{g}, false)
+				line := ansi.Strip(r.render(v, width, 1, true)[0])
+				if !strings.Contains(line, "oh-my-posh") || !strings.Contains(line, "3mo") || terminal.Width(line) != width {
+					t.Errorf("at %d columns the project or the age is missing:\n%s", width, line)
+				}
+				if strings.Contains(line, "messages") && strings.Contains(strings.NewReplacer("…/", "", `…\`, "").Replace(line), "…") {
+					t.Errorf("at %d columns messages are counted, and something is cut:\n%s", width, line)
+				}
+			}
+		}
+	}
+}
+
+// Below the last session there is no room that further hits would fill: more of them are asked for, and
+// listed, as long as they fit.
+func TestHitsFillTheList(t *testing.T) {
+	b, most := fake(), 0
+	b.Search = func(_ context.Context, req search.Request) (*search.Response, error) {
+		r := &search.Response{Sessions: lists.Map(library()[:2], func(g group) search.SessionHit { return g.SessionHit })}
+		most = max(most, req.PerSession)
+		for i := range r.Sessions {
+			r.Sessions[i].Hits = 31
+			for n := range cmp.Or(req.PerSession, 3) {
+				h := search.Hit{Kind: "reply", Fragment: fragment("token")}
+				h.SessionPath, h.EntryID = r.Sessions[i].SessionPath, fmt.Sprint("e", n)
+				r.Hits = append(r.Hits, h)
+			}
+		}
+		return r, nil
+	}
+	for _, height := range []int{16, 24, 40, 60} {
+		d := drive(t, Options{Backend: b, Query: "token"}, 120, height)
+		pane := d.layout().list.height
+		if rows := len(d.results.rows); rows < pane-1 || rows > pane || most != pane {
+			t.Errorf("%d rows in a list of %d lines, asked for %d hits of a session", rows, pane, most)
 		}
 	}
 }

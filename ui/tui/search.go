@@ -23,6 +23,7 @@ type searching struct {
 	slow    bool               // it has run for a while
 	early   bool               // what is shown is what has come so far for the newest request
 	limit   int                // sessions
+	room    int                // lines that hits of sessions may fill; 0 asks for the usual number
 	refresh bool               // the newest request repeats the one before, on a newer generation
 
 	answered   bool   // at least once
@@ -89,6 +90,9 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	req := m.narrow(m.request)
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	end := searched{seq: s.seq, text: m.query.text}
+	if req.PerSession == 0 {
+		req.PerSession = s.room
+	}
 	o, post := m.options, m.post
 	post(slowAfter, func(m *Model) tea.Cmd {
 		m.search.slow = m.search.running != nil && end.seq == m.search.seq
@@ -134,6 +138,7 @@ func (m *Model) present(msg searched) tea.Cmd {
 	keep := s.answered && m.moved
 	groups := m.read(msg)
 	s.answered = true
+	m.results.whole, m.results.height = !s.more, m.layout().list.height
 	m.results.set(groups, keep)
 	if len(groups) == 0 {
 		m.reading, m.findFocus = false, false
@@ -187,14 +192,21 @@ func (m *Model) read(msg searched) (groups []group) {
 	return groups
 }
 
-// searchMore requests more sessions when the end of the list is near.
+// searchMore requests more sessions when the end of the list is near, and more of their hits when there is
+// room below all of them.
 func (m *Model) searchMore() tea.Cmd {
-	s := &m.search
-	near := m.results.at >= len(m.results.items)-5 || len(m.results.rows) < m.layout().list.height
-	if !s.more || s.running != nil || s.limit >= mostLimit || !near {
+	s, height := &m.search, m.layout().list.height
+	free := len(m.results.rows) < height
+	switch {
+	case s.running != nil:
+		return nil
+	case s.more && s.limit < mostLimit && (free || m.results.at >= len(m.results.items)-5):
+		s.limit *= moreLimit
+	case !s.more && free && s.room < height && m.results.lacks():
+		s.room = height
+	default:
 		return nil
 	}
-	s.limit *= moreLimit
 	return m.begin(true)
 }
 

@@ -418,6 +418,7 @@ const (
 	stackFrom   = 16  // lines for two panes, one above the other
 	frame       = 3   // lines outside of the panes
 
+	leastList   = 50 // columns of a list beside the preview, unless that has less then
 	leastBeside = 60 // columns for two panes side by side, if the user wants them so
 	leastStack  = 10 // lines for one above the other
 )
@@ -442,7 +443,7 @@ func (m *Model) layout() layout {
 		}
 		return layout{list: all}
 	case beside:
-		left := min(m.width*45/100, 100)
+		left := max(min(m.width*45/100, 100), min(m.width/2, leastList))
 		return layout{list: area{0, 2, left, height}, preview: area{left + 3, 3, m.width - left - 3, max(0, height-1)}, beside: true}
 	}
 	top := height / 2
