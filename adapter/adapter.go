@@ -150,6 +150,10 @@ type Source interface {
 // agents, the head of the file says whose it is.
 func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
 	state := State{Path: path}
+	if f, ok := file.(*content.File); ok && f.Virtual() != nil {
+		state.Header = HeaderOf(f.Virtual())
+		return state, nil
+	}
 	r, ok := a.(*Registry)
 	if !ok || len(r.agents) == 1 {
 		for _, own := range Agents(a) {
@@ -176,6 +180,14 @@ func Keep(a Adapter, to *session.Header, from session.Header) {
 			to.CWD = from.CWD
 		}
 	}
+}
+
+// HeaderOf returns what a database says of a file in it.
+func HeaderOf(v *content.Virtual) (h session.Header) {
+	if h.Agent, h.Notes, h.ParentSession = v.Agent, v.Notes, v.Parent; v.Parent != "" {
+		h.Relation = session.Spawned
+	}
+	return h
 }
 
 func withHead(file io.ReaderAt, use func(head []byte)) error {

@@ -164,6 +164,7 @@ const (
 	Foreign    Sort = iota // never opened
 	Transcript             // a session, or a part of one
 	Loose                  // a Transcript if an agent recognizes it, else Foreign; of a Layout only
+	Database               // has sessions, as files below its path: see content.Database
 	Notes                  // what an agent keeps about sessions outside of their files, such as their names: see session.Entry.About
 )
 

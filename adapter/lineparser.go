@@ -116,6 +116,14 @@ func (p *LineParser[M]) Object(v jsonl.Value, emit func(*session.Entry)) {
 	emit(e)
 }
 
+// NameSession reads a line that names a session in a database: see content.Database.
+func (p *LineParser[M]) NameSession() {
+	e := &p.Entry
+	e.Type, e.Apart, p.At = session.TypeSessionInfo, true, p.JSON.Time(p.All.Find("begun"))
+	e.About, e.Name = p.JSON.String(p.All.Find("id")), p.JSON.String(p.All.Find("name"))
+	p.Part(session.KindTitle, p.All.Find("name"))
+}
+
 // Rest adds the part "other", with the values that no rule covers, in file order.
 func (p *LineParser[M]) Rest() {
 	if len(p.Unknown) > 0 {

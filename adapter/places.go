@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,10 +27,10 @@ func Places(env Environment, words string) (list []Root) {
 		first, below, _ := strings.Cut(word, "/")
 		below = filepath.FromSlash(below)
 		variable, isVariable := strings.CutPrefix(first, "$")
-		if name, after, ok := strings.Cut(below, "$"); !isVariable && ok {
-			name, after, _ = strings.Cut(after, string(filepath.Separator))
+		if before, after, ok := strings.Cut(below, "$"); !isVariable && ok {
+			name, after, _ := strings.Cut(after, string(filepath.Separator))
 			if dir := env.Getenv(name); dir != "" {
-				add(Root{Path: filepath.Join(env.Home, dir, after), Origin: "$" + name})
+				add(Root{Path: filepath.Join(env.Home, before+dir, after), Origin: "$" + name})
 			}
 			continue
 		}
@@ -85,14 +86,14 @@ func (p *Profile) Home(has func(name string) bool) Layout {
 //
 //	*/*.jsonl                    * is any name, or a part of one; alone, of one that is not hidden
 //	*/{uuid}/**/agent-*.jsonl    ** is any number of directories; {uuid} is a name that is a UUID
-//	session_index.jsonl notes    what such a file is, if it is not a Transcript: notes, loose
+//	session_index.jsonl notes    what such a file is, if it is not a Transcript: notes, loose, database, foreign
 func NewLayout(dir, files string) Layout {
 	var list forms
 	for line := range strings.Lines(files) {
 		if words := strings.Fields(line); len(words) > 0 {
 			f := form{strings.Split(strings.TrimPrefix(dir+"/"+words[0], "/"), "/"), Transcript}
 			if len(words) > 1 {
-				f.sort = map[string]Sort{"notes": Notes, "loose": Loose}[words[1]]
+				f.sort = map[string]Sort{"notes": Notes, "loose": Loose, "database": Database}[words[1]]
 			}
 			list = append(list, f)
 		}
@@ -150,6 +151,9 @@ func isNamed(name []byte, form string) bool {
 		return IsUUID(name)
 	case star < 0:
 		return string(name) == form
+	case strings.IndexByte(form[star+1:], '*') >= 0:
+		is, _ := path.Match(form, string(name))
+		return is
 	default:
 		end := form[star+1:]
 		return len(name) >= star+len(end) && string(name[:star]) == form[:star] && string(name[len(name)-len(end):]) == end

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/content"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
@@ -24,6 +25,11 @@ type Registry struct {
 // NewRegistry returns the registry of these agents, at least one. The first gets the
 // files that no agent recognizes, and no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
+	for _, a := range agents {
+		if d, ok := a.(content.Database); ok {
+			content.Reads(d)
+		}
+	}
 	return &Registry{env: env, agents: agents, limits: Limits{Line: DefaultMaxLine, Text: DefaultMaxSession}}
 }
 
@@ -68,7 +74,7 @@ func (r *Registry) Agent(name string) Agent {
 // does. The named agent is asked first.
 func (r *Registry) Recognize(head []byte, first string) (Agent, Sort) {
 	own := r.Agent(first)
-	others := slices.DeleteFunc(slices.Clone(r.agents), func(a Agent) bool { return a == own })
+	others := slices.DeleteFunc(slices.Clone(r.agents), func(a Agent) bool { return a.Name() == own.Name() })
 	for _, a := range append([]Agent{own}, others...) {
 		if sort := a.Recognize(head); sort != Foreign {
 			return a, sort

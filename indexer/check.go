@@ -207,6 +207,9 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	defer f.Close()
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
+	if v := f.Virtual(); v != nil {
+		want.Header = adapter.HeaderOf(v)
+	}
 	want.Revision = rec.Revision
 	adapter.Keep(a, &want.Header, rec.Header)
 	want.Volatile.Length = rec.Volatile.Length

@@ -84,7 +84,11 @@ func (l rootLayout) sort(path string) adapter.Sort {
 	if l.Layout == nil {
 		return sortOf(path)
 	}
-	return l.File(slashed(path[len(l.path)+1:]))
+	sort := l.File(slashed(path[len(l.path)+1:]))
+	if dir := filepath.Dir(path); sort == adapter.Foreign && len(dir) > len(l.path) && l.File(slashed(dir[len(l.path)+1:])) == adapter.Database {
+		return sortOf(path) // it is in the database
+	}
+	return sort
 }
 
 func sortOf(path string) adapter.Sort {
@@ -320,7 +324,13 @@ func keeps(agent adapter.Agent, l rootLayout) (found bool, looks int) {
 		switch {
 		case d.IsDir() && !l.Enter(rel):
 			return filepath.SkipDir
-		case !d.Type().IsRegular() || l.File(rel) != adapter.Transcript:
+		case !d.Type().IsRegular():
+		case l.File(rel) == adapter.Database:
+			list, _ := content.Virtuals(path)
+			if found = slices.ContainsFunc(list, func(v content.Virtual) bool { return v.Agent == agent.Name() }); found {
+				return filepath.SkipAll
+			}
+		case l.File(rel) != adapter.Transcript:
 		case agent.Recognize(headOf(path)) != adapter.Foreign:
 			found = true
 			return filepath.SkipAll
@@ -426,8 +436,29 @@ func (w *walker) top(path string, sort adapter.Sort) {
 	if err == nil && !info.Mode().IsRegular() {
 		return
 	}
+	if sort == adapter.Database {
+		w.database(path, linked)
+		return
+	}
 	w.file(path, info, err, linked)
 }
+
+// database adds the sessions in a database.
+func (w *walker) database(path string, linked bool) {
+	list, err := content.Virtuals(path)
+	w.note(path, err)
+	l := &listing{linked: linked, files: make([]File, 0, len(list))}
+	for i := range list {
+		f := File{Path: list[i].Path}
+		f.setStat(&list[i])
+		l.files = append(l.files, f)
+	}
+	slices.SortFunc(l.files, byPath)
+	w.count += len(list)
+	w.listed = append(w.listed, l)
+}
+
+func (w *walker) isDatabase(path string) bool { return w.layout.sort(path) == adapter.Database }
 
 // isSession reports whether a regular file below the current root is one of sessions.
 func (w *walker) isSession(path string) bool {
@@ -465,7 +496,7 @@ func (w *walker) dir(path string, linked bool) error {
 	}
 	l := &listing{dir: d, prefix: filepath.Join(path, "x"), linked: linked}
 	l.prefix = l.prefix[:len(l.prefix)-1]
-	var dirs, links []string
+	var dirs, links, databases []string
 	entries, err := d.ReadDir(-1)
 	for _, e := range entries {
 		path := l.prefix + e.Name()
@@ -476,7 +507,10 @@ func (w *walker) dir(path string, linked bool) error {
 			if w.enters(path) {
 				dirs = append(dirs, path)
 			}
-		case typ.IsRegular() && w.isSession(path):
+		case !typ.IsRegular():
+		case w.isDatabase(path):
+			databases = append(databases, path)
+		case w.isSession(path):
 			l.paths = append(l.paths, path)
 		}
 	}
@@ -484,6 +518,9 @@ func (w *walker) dir(path string, linked bool) error {
 	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
 	w.statting.Go(l.stat)
+	for _, path := range databases {
+		w.database(path, linked)
+	}
 	// If a directory has several names, the first one in this order counts.
 	slices.Sort(dirs)
 	for _, name := range dirs {
@@ -506,10 +543,11 @@ func (w *walker) enter(links []string) {
 			if w.enters(name) && !w.leadsOut(name, "") {
 				w.note(name, w.dir(name, true))
 			}
-		case target.Mode().IsRegular() && w.isSession(name):
-			if !w.leadsOut(name, "") {
-				w.file(name, target, nil, true)
-			}
+		case !target.Mode().IsRegular() || !w.isSession(name) || w.leadsOut(name, ""):
+		case w.isDatabase(name):
+			w.database(name, true)
+		default:
+			w.file(name, target, nil, true)
 		}
 	}
 }
@@ -583,6 +621,9 @@ func (l *listing) stat() error {
 func (f *File) setStat(info fs.FileInfo) {
 	f.Size, f.Mtime = info.Size(), info.ModTime().UnixNano()
 	f.Ctime = changeTime(info)
+	if v, ok := info.(*content.Virtual); ok {
+		f.Ctime = v.Mark()
+	}
 	if id, ok := identity(info); ok {
 		f.Dev, f.Inode = id.Dev, id.Inode
 	}

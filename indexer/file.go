@@ -294,7 +294,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	defer f.Close()
 	r := &fileRead{worker: w, step: s, file: f, now: w.Now()}
 	if !s.File.Kept {
-		s.File.Packed = f.Stored.Name() != s.File.Path
+		s.File.Packed = f.Stored != nil && f.Stored.Name() != s.File.Path
 		s.File.setStat(f.Info)
 	}
 	if err := r.begin(); r.rec == nil {

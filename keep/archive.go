@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -111,6 +112,9 @@ func (c *Copy) hasOriginal() bool { return exists(c.File.Path) || exists(c.File.
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
+	if errors.Is(err, syscall.ENOTDIR) { // it may be in a database
+		_, err = content.StatVirtual(path)
+	}
 	return !content.IsMissing(err)
 }
 
@@ -471,6 +475,9 @@ const waitEach = 20 * time.Millisecond
 func (a *Archive) Restore(c *Copy) (string, error) {
 	if c.hasOriginal() {
 		return "", &fs.PathError{Op: "restore", Path: c.File.Path, Err: fs.ErrExist}
+	}
+	if content.IsVirtual(c.File.Path) {
+		return "", &fs.PathError{Op: "restore", Path: c.File.Path, Err: errors.New("it was in a database, which only its agent writes; pigrep show and export read the copy")}
 	}
 	text, err := content.Open(a.Place(c), 0)
 	if err != nil {

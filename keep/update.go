@@ -232,7 +232,14 @@ func (u *update) keep(it item) error {
 		return errors.Join(errOriginal, err)
 	}
 	defer text.Close()
-	next := Copy{File: *f, Version: 1, State: Kept, Zstd: text.Packed()}
+	packed, size := text.Packed(), f.Size
+	if text.Virtual() != nil { // a copy has its lines
+		packed = false
+		if size, err = text.Length(); err != nil {
+			return errors.Join(errOriginal, err)
+		}
+	}
+	next := Copy{File: *f, Version: 1, State: Kept, Zstd: packed, Length: size}
 	var c Copy
 	if it.row != nil {
 		c = *it.row
@@ -252,11 +259,11 @@ func (u *update) keep(it item) error {
 		return u.replace(Copy{}, next, text)
 	case is == same && !changed:
 		return u.pack(c)
-	case is == same && at == f.Size && !text.Packed():
+	case is == same && at == size && !packed:
 		c.Stamp, c.Length = f.Stamp, at
 		u.put(c)
 		return nil
-	case is == same && !c.Zstd && !text.Packed():
+	case is == same && !c.Zstd && !packed:
 		return u.grow(next, text, at)
 	}
 	return u.replace(c, next, text)
@@ -270,7 +277,7 @@ func (c *Copy) grownTo(f *File) bool {
 // grow appends to a copy what its original has after an offset. All bytes of a copy are
 // those of its original at every moment, so it is not torn if the process dies.
 func (u *update) grow(next Copy, text *content.File, at int64) error {
-	if !u.takes(next.Size - at) {
+	if !u.takes(next.Length - at) {
 		return nil
 	}
 	f, err := u.root.OpenFile(next.place(), os.O_WRONLY, 0)
@@ -284,28 +291,28 @@ func (u *update) grow(next Copy, text *content.File, at int64) error {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return err
 	}
-	if err := errors.Join(copyBytes(f, text.Stored, at, next.Size), f.Sync(), u.date(next, next.place())); err != nil {
+	if err := errors.Join(copyBytes(f, text, at, next.Length), f.Sync(), u.date(next, next.place())); err != nil {
 		return err
 	}
-	next.Length, next.Stored = next.Size, next.Size
-	u.done(next, next.Size-at)
+	next.Stored = next.Length
+	u.done(next, next.Length-at)
 	return nil
 }
 
 // replace writes a copy anew, in place of the last one if there is one.
 func (u *update) replace(last, next Copy, text *content.File) (err error) {
-	if !u.takes(next.Size - last.Stored) {
+	size := next.Length
+	if !u.takes(size - last.Stored) {
 		if last.State != Kept {
 			next.State = Dropped
 			u.drop(next, Dropped)
 		}
 		return nil
 	}
-	next.Length = next.Size
 	if next.Zstd {
 		next.Length = -1
 	}
-	next.Stored, err = u.create(next, func(f *os.File) error { return copyBytes(f, text.Stored, 0, next.Size) })
+	next.Stored, err = u.create(next, func(f *os.File) error { return copyBytes(f, text, 0, size) })
 	if err != nil {
 		return err
 	}
@@ -361,7 +368,15 @@ var errOriginal = errors.New("cannot read the original")
 // system can, both files then share them on the disk (copy_file_range). That is safe:
 // whoever writes to one of the files gets bytes of its own. A hard link would not be safe,
 // because agents append to their files and shorten them in place.
-func copyBytes(to, from *os.File, at, end int64) error {
+func copyBytes(to *os.File, text *content.File, at, end int64) error {
+	from := text.Stored
+	if from == nil {
+		n, err := io.Copy(to, io.NewSectionReader(text, at, end-at))
+		if err == nil && n < end-at {
+			err = errOriginal
+		}
+		return err
+	}
 	if _, err := from.Seek(at, io.SeekStart); err != nil {
 		return errors.Join(errOriginal, err)
 	}

@@ -14,5 +14,5 @@ import (
 // All returns the agents in the order in which they are listed. The first gets the
 // files that no root assigns to another.
 func All() []adapter.Agent {
-	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), pi.NewOhMyPi(), pi.NewPrime()}
+	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), pi.NewOhMyPi(), pi.NewPrime(), pi.NewOpenClaw()}
 }

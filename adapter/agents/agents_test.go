@@ -24,7 +24,7 @@ var (
 )
 
 // options are what agents add themselves.
-var options = []string{"resume", "fork", "--session", "--session-dir", "--fork", "--resume", "--fork-session", "-C"}
+var options = []string{"resume", "fork", "--session", "--session-dir", "--fork", "--resume", "--fork-session", "-C", "agent", "--session-id", "--message", "continue"}
 
 // No agent puts what a session file says on a command line where the program would take it for an
 // option, or for something other than an id, a directory or the path of the file. Where a session
@@ -48,7 +48,8 @@ func TestCommandsOfHostileSessions(t *testing.T) {
 	}
 	for _, a := range agents.All() {
 		for _, path := range []string{"/h/.pi/agent/x.jsonl", "/h/.pi/agent/sessions/--w--/t_x.jsonl", "/h/.claude/projects/-w/" + written[0] + ".jsonl", "/h/.claude/projects/-w/-x.jsonl",
-			"/h/.codex/sessions/2026/09/01/rollout-2026-09-01T10-00-00-" + written[0] + ".jsonl", "/h/.omp/agent/sessions/-w/t_x.jsonl", "/h/.prime/agent/sessions/t_x.jsonl"} {
+			"/h/.codex/sessions/2026/09/01/rollout-2026-09-01T10-00-00-" + written[0] + ".jsonl", "/h/.omp/agent/sessions/-w/t_x.jsonl", "/h/.prime/agent/sessions/t_x.jsonl",
+			"/h/.openclaw/agents/main/agent/openclaw-agent.sqlite/x.jsonl"} {
 			for i, bad := range slices.Concat(hostile, written, chosen) {
 				good := written[i%len(written)]
 				for _, h := range []session.Header{{ID: bad, CWD: "/w"}, {ID: good, CWD: bad}, {ID: good, CWD: "/w", ParentSession: bad}, {ID: bad, CWD: bad, ParentSession: bad}} {

@@ -59,9 +59,9 @@ func (p *parser) readLine(all jsonl.Fields, kind string) {
 
 // Keys that rules cover, in objects of every type and in those of one.
 var (
-	entryKeys   = adapter.NewKeys("type id parentId timestamp")
+	entryKeys   = adapter.NewKeys("type id parentId timestamp __openclaw")
 	fourthNames = []string{"kind", "seq", "lane"} // of lines in the fourth format
-	messageKeys = adapter.NewKeys("role id timestamp content details")
+	messageKeys = adapter.NewKeys("role id timestamp content details idempotencyKey __openclaw")
 	blockKeys   = adapter.NewKeys("type id")
 
 	nestedKeys     = adapter.NewKeys("id name arguments status durationMs argumentsBytes")
@@ -93,7 +93,7 @@ var (
 	keysOfRole  = map[string]adapter.Keys{
 		session.RoleUser: adapter.NewKeys("attachments attribution", messageKeys),
 		session.RoleAssistant: adapter.NewKeys("provider model errorMessage api usage stopReason rawStopReason responseId "+
-			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs providerPayload", messageKeys),
+			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs providerPayload errorCode errorType errorBody", messageKeys),
 		session.RoleToolResult:        adapter.NewKeys("isError nestedCalls toolName toolCallId durationMs usage", messageKeys),
 		session.RoleShell:             adapter.NewKeys("command code output exitCode cancelled truncated fullOutputPath excludeFromContext", messageKeys),
 		roleMention:                   adapter.NewKeys("files", messageKeys),
@@ -262,7 +262,7 @@ const (
 // session.
 var stateTypes = adapter.NewKeys(familyStates)
 
-const familyStates = "mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection"
+const familyStates = "mode_change service_tier_change ttsr_injection credential_pin reset_boundary mcp_tool_selection reset"
 
 // ownHeaderKeys are members of the header that only oh-my-pi writes.
 var ownHeaderKeys = adapter.NewKeys("titleSource additionalDirectories previousSessionFiles providerPromptCacheKey")

@@ -59,6 +59,10 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 // read reads the line.
 func (p *parser) read(v jsonl.Value) {
 	e, all := &p.Entry, p.All
+	if p.Known.Header.Notes {
+		p.NameSession()
+		return
+	}
 	typ, kind := p.JSON.Name(all.Find("type")), p.JSON.Name(all.Find("kind"))
 	if (typ == "session" || typ == "" && kind == "header") && all.Find("delegationDepth").Empty() { // else DeepSeek's
 		if p.Known.Header.Version == 0 {
@@ -138,6 +142,9 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 	}
 	if parent := parentOf(p.Known.Header.Agent, p.Known.Path); parent != "" {
 		h.ParentSession, h.Relation = cmp.Or(h.ParentSession, parent), session.Spawned
+	}
+	if known := &p.Known.Header; known.Relation != session.Unrelated { // a database says so
+		h.ParentSession, h.Relation = known.ParentSession, known.Relation
 	}
 	return h
 }

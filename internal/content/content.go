@@ -62,7 +62,7 @@ func Packed(head []byte) bool {
 
 // File is the text of a session file. Its methods may be called by several goroutines.
 type File struct {
-	// Stored is the file as it is stored. Its bytes are the text unless the file is Packed.
+	// Stored is the file as it is stored, nil for a Virtual one. Its bytes are the text unless the file is Packed.
 	Stored *os.File
 	// Info is what the system said of it when it was opened.
 	Info  fs.FileInfo
@@ -74,9 +74,20 @@ type File struct {
 // is none, the compressed one. Anything but a regular file is an error. Of compressed text, at
 // most limit bytes are read; 0 means no limit.
 func Open(path string, limit int64) (*File, error) {
-	stored, err := either(path, files.OpenNow)
+	var v *Virtual
+	stored, err := either(path, func(path string) (f *os.File, err error) {
+		if f, err = files.OpenNow(path); cannotBe(err) {
+			v, err = StatVirtual(path)
+		}
+		return f, err
+	})
 	if err != nil {
 		return nil, err
+	}
+	if v != nil {
+		f := &File{Info: v, limit: limit}
+		f.text = share(f)
+		return f, nil
 	}
 	f, err := New(stored, limit)
 	if err != nil {
@@ -86,7 +97,20 @@ func Open(path string, limit int64) (*File, error) {
 }
 
 // Stat returns what the system says of the file that Open would open.
-func Stat(path string) (fs.FileInfo, error) { return either(path, os.Stat) }
+func Stat(path string) (fs.FileInfo, error) {
+	return either(path, func(path string) (fs.FileInfo, error) {
+		info, err := os.Stat(path)
+		if cannotBe(err) {
+			return StatVirtual(path)
+		}
+		return info, err
+	})
+}
+
+// cannotBe reports whether an error says that there is no such file, or that what should be its directory is a file.
+func cannotBe(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
 
 // either calls a function with where a file may be, until one is there.
 func either[T any](path string, try func(path string) (T, error)) (found T, err error) {
@@ -142,11 +166,20 @@ func New(stored *os.File, limit int64) (*File, error) {
 	return f, nil
 }
 
-// Packed reports whether the file is compressed.
+// Packed reports whether the text is not what is stored: the file is compressed, or Virtual.
 func (f *File) Packed() bool { return f.text != nil }
+
+// Virtual returns what a database says of the file; nil if it is not in one.
+func (f *File) Virtual() *Virtual {
+	v, _ := f.Info.(*Virtual)
+	return v
+}
 
 // IsCut reports whether a file is too short for the four bytes that every compressed file begins with.
 func (f *File) IsCut() bool {
+	if f.Stored == nil {
+		return false
+	}
 	var head [4]byte
 	n, _ := f.Stored.ReadAt(head[:], 0)
 	return n < len(head) && strings.HasSuffix(f.Stored.Name(), Suffix) && bytes.HasPrefix(binary.LittleEndian.AppendUint32(nil, magic), head[:n])
@@ -156,6 +189,9 @@ func (f *File) IsCut() bool {
 func (f *File) Close() error {
 	if f.text != nil {
 		f.text.leave(f)
+	}
+	if f.Stored == nil {
+		return nil
 	}
 	return f.Stored.Close()
 }

@@ -30,6 +30,7 @@ type text struct {
 
 	mu      sync.Mutex    // held while decompressing, and before shared.mu
 	decoder *zstd.Decoder // nil if none is at work
+	lines   *rendering    // of a Virtual file, in its place
 	next    int64         // number of the piece that comes next from it
 	started int           // how often decompressing began
 
@@ -70,6 +71,9 @@ func share(f *File) *text {
 		return len(t.files) == 0 && t != s.left && !slices.ContainsFunc(s.pieces, func(p *held) bool { return p.of == t })
 	})
 	i := slices.IndexFunc(s.texts, func(t *text) bool {
+		if v, ok := f.Info.(*Virtual); ok {
+			return v.same(t.info)
+		}
 		return t.info.Size() == f.Info.Size() && t.info.ModTime().Equal(f.Info.ModTime()) && os.SameFile(t.info, f.Info)
 	})
 	if i < 0 {
@@ -124,9 +128,16 @@ func (t *text) isOpen() bool {
 func forget() {
 	s := &shared
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var left *text
 	if s.idle = false; s.open == 0 {
+		left = s.left
 		s.texts, s.pieces, s.left = nil, nil, nil
+	}
+	s.mu.Unlock()
+	if left != nil {
+		left.mu.Lock()
+		defer left.mu.Unlock()
+		left.stop()
 	}
 }
 
@@ -183,13 +194,17 @@ func (t *text) decompress(number int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for !t.reached(number) {
-		if t.decoder == nil || t.next > number {
+		if t.decoder == nil && t.lines == nil || t.next > number {
 			if err := t.start(); err != nil {
 				return err
 			}
 		}
 		p := take()
-		n, err := readAll(t.decoder, p.data[:piece])
+		var from io.Reader = t.decoder
+		if t.lines != nil {
+			from = t.lines
+		}
+		n, err := readAll(from, p.data[:piece])
 		p.of, p.number, p.data, p.asked = t, t.next, p.data[:n], 0
 		if t.next++; err != nil {
 			t.stop()
@@ -289,7 +304,16 @@ var decoders = sync.Pool{New: func() any {
 }}
 
 // start goes back to the beginning of the text.
-func (t *text) start() error {
+func (t *text) start() (err error) {
+	if v, ok := t.info.(*Virtual); ok {
+		t.stop()
+		t.next, t.lines = 0, &rendering{path: v.Path, left: tries}
+		t.lines.hash.Reset()
+		if err = t.lines.begin(); err != nil {
+			t.lines = nil
+		}
+		return err
+	}
 	if t.decoder == nil {
 		t.decoder = decoders.Get().(*zstd.Decoder)
 	}
@@ -300,6 +324,10 @@ func (t *text) start() error {
 
 // stop puts the decoder aside.
 func (t *text) stop() {
+	if t.lines != nil {
+		t.lines.close()
+		t.lines = nil
+	}
 	if t.decoder != nil {
 		_ = t.decoder.Reset(nil)
 		decoders.Put(t.decoder)

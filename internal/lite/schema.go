@@ -18,13 +18,13 @@ type table struct {
 	object
 	columns []string // in the order of the values of a record, in small letters
 	id      int      // the column that is the number of the row; -1 for none
-	unique  string   // the column with which the index begins that SQLite made for the first constraint
+	unique  []string // the columns of the index that SQLite made for the first constraint
 	sorted  []string // the columns whose texts indexes have in another order than that of their bytes
 }
 
 func (db *DB) readSchema() error {
 	left := int(db.pages)
-	return db.rows(1, &left, func(_ int64, p payload) error {
+	return db.rows(1, 0, &left, func(_ int64, p payload) error {
 		r, err := p.record()
 		if err != nil {
 			return err
@@ -83,13 +83,11 @@ func (t *table) add(def []string) {
 			return
 		}
 		inner, _ := inParens(def[max(primary, unique):])
-		if list := splitWords(inner); len(list) > 0 && len(list[0]) > 0 {
-			first := name(list[0][0])
-			if at := slices.Index(t.columns, "\x00"+first); primary >= 0 && len(list) == 1 && at >= 0 {
-				t.id = at // its type is INTEGER
-			} else if t.unique == "" {
-				t.unique = first + strings.Join(list[0][1:], " ") // no name if the index has an order of its own
-			}
+		list := namesOf(inner)
+		if at := slices.Index(t.columns, "\x00"+list[0]); primary >= 0 && len(list) == 1 && at >= 0 {
+			t.id = at // its type is INTEGER
+		} else if t.unique == nil {
+			t.unique = list
 		}
 		return
 	}
@@ -102,8 +100,8 @@ func (t *table) add(def []string) {
 	switch {
 	case isInteger && primary >= 0 && (primary+2 >= len(def) || def[primary+2] != "desc"):
 		t.id = len(t.columns)
-	case (primary >= 0 || unique >= 0) && t.unique == "":
-		t.unique = column
+	case (primary >= 0 || unique >= 0) && t.unique == nil:
+		t.unique = []string{column}
 	}
 	if indexWord(def, "collate") >= 0 {
 		t.sorted = append(t.sorted, column)
@@ -134,29 +132,57 @@ func (t *table) value(r *record, place int, id int64) (Value, error) {
 	return r.value(place)
 }
 
-// indexOf returns the root of an index that begins with a column of a table and has all its rows in order; 0 if there
-// is none.
-func (db *DB) indexOf(t *table, column string) uint32 {
-	if column = strings.ToLower(column); slices.Contains(t.sorted, column) {
-		return 0
+// tableIndex is an index that has all rows of a table.
+type tableIndex struct {
+	root    uint32
+	columns []string
+}
+
+// places returns which values of a record the columns are. ok is false if one is not in the index.
+func (x *tableIndex) places(columns []string) (at []int, ok bool) {
+	for _, c := range columns {
+		i := slices.Index(x.columns, strings.ToLower(c))
+		if i < 0 {
+			return nil, false
+		}
+		at = append(at, i)
 	}
+	return at, true
+}
+
+// indexes returns the indexes of a table whose first column has the order of bytes.
+func (db *DB) indexes(t *table) (list []tableIndex) {
 	for i := range db.schema {
 		o := &db.schema[i]
-		if o.kind != "index" || !strings.EqualFold(o.of, t.name) || column == "" {
+		columns := t.unique
+		switch {
+		case o.kind != "index" || !strings.EqualFold(o.of, t.name):
 			continue
-		}
-		if len(o.sql) == 0 {
-			if t.unique == column && strings.EqualFold(o.name, "sqlite_autoindex_"+t.name+"_1") {
-				return o.root
+		case len(o.sql) > 0:
+			inner, after := inParens(o.sql)
+			if columns = namesOf(inner); len(after) > 0 { // it has some rows only
+				continue
 			}
+		case !strings.EqualFold(o.name, "sqlite_autoindex_"+t.name+"_1"):
 			continue
 		}
-		inner, after := inParens(o.sql)
-		if list := splitWords(inner); len(list) > 0 && len(list[0]) == 1 && name(list[0][0]) == column && len(after) == 0 {
-			return o.root
+		if len(columns) > 0 && t.place(columns[0]) >= 0 && !slices.Contains(t.sorted, columns[0]) {
+			list = append(list, tableIndex{o.root, columns})
 		}
 	}
-	return 0
+	return list
+}
+
+// namesOf returns the names in a list. What is more than a name, such as one with an order, is none.
+func namesOf(words []string) (list []string) {
+	for _, item := range splitWords(words) {
+		if len(item) == 1 {
+			list = append(list, name(item[0]))
+		} else {
+			list = append(list, "")
+		}
+	}
+	return list
 }
 
 // wordsOf returns the words, names, strings and signs of a statement. Words are in small letters; names and strings

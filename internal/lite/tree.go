@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 )
 
 // The pages of a tree. A page of a table has rows, ordered by their numbers; a page of an index
@@ -279,11 +280,7 @@ type stop struct{}
 func (stop) Error() string { return "stop" }
 
 // rows visits the records of a table in the order of their numbers.
-func (db *DB) rows(root uint32, left *int, visit func(id int64, p payload) error) error {
-	return db.table(root, 0, left, visit)
-}
-
-func (db *DB) table(number uint32, depth int, left *int, visit func(id int64, p payload) error) error {
+func (db *DB) rows(number uint32, depth int, left *int, visit func(id int64, p payload) error) error {
 	if *left--; *left < 0 || depth > maxDepth {
 		return ErrDamaged
 	}
@@ -295,7 +292,7 @@ func (db *DB) table(number uint32, depth int, left *int, visit func(id int64, p 
 		for i := range n.count() + 1 {
 			page, _, err := n.child(i)
 			if err == nil {
-				err = db.table(page, depth+1, left, visit)
+				err = db.rows(page, depth+1, left, visit)
 			}
 			if err != nil {
 				return err
@@ -380,9 +377,9 @@ func (db *DB) find(root uint32, id int64, left *int) (p payload, ok bool, err er
 	return p, false, ErrDamaged
 }
 
-// indexed visits the numbers of the rows whose first column in an index is a text, in the order of
-// the index.
-func (db *DB) indexed(number uint32, text []byte, depth int, left *int, visit func(id int64) error) error {
+// index visits the records of an index in its order: those for which compare returns 0, and no others if they are
+// together in the index.
+func (db *DB) index(number uint32, depth int, left *int, compare func(*record) (int, error), visit func(*record) error) error {
 	if *left--; *left < 0 || depth > maxDepth {
 		return ErrDamaged
 	}
@@ -393,25 +390,28 @@ func (db *DB) indexed(number uint32, text []byte, depth int, left *int, visit fu
 	for i := range n.count() + 1 {
 		var c []byte
 		var child uint32
-		order, id := 1, int64(0) // behind the last cell, all is greater
+		var r record
+		isCell, order := i < n.count(), 1 // behind the last cell, all is greater
 		if n.kind == indexInterior {
 			child, c, err = n.child(i)
-		} else if i < n.count() {
+		} else if isCell {
 			c, err = n.cell(i)
 		}
-		if err == nil && i < n.count() {
-			order, id, err = db.entry(c, text, left)
+		if err == nil && isCell {
+			if r, err = db.entry(c, left); err == nil {
+				order, err = compare(&r)
+			}
 		}
 		if err == nil && child > 0 && order >= 0 {
-			err = db.indexed(child, text, depth+1, left, visit)
+			err = db.index(child, depth+1, left, compare, visit)
 		}
 		switch {
 		case err != nil:
 			return err
-		case order > 0 && i < n.count():
+		case order > 0 && isCell:
 			return stop{}
 		case order == 0:
-			if err := visit(id); err != nil {
+			if err := visit(&r); err != nil {
 				return err
 			}
 		}
@@ -419,38 +419,40 @@ func (db *DB) indexed(number uint32, text []byte, depth int, left *int, visit fu
 	return nil
 }
 
-// entry compares the first value of a cell of an index with a text, and returns the number of its row if they are equal.
-func (db *DB) entry(cell, text []byte, left *int) (order int, id int64, err error) {
+// entry reads a cell of an index.
+func (db *DB) entry(cell []byte, left *int) (r record, err error) {
 	size, rest, err := varint(cell)
 	if err != nil {
-		return 0, 0, err
+		return r, err
 	}
 	p, err := db.payload(rest, size, false, left)
-	if err != nil {
-		return 0, 0, err
+	if err == nil {
+		r, err = p.record()
 	}
-	r, err := p.record()
-	if err != nil || len(r.types) < 2 {
-		return 0, 0, ErrDamaged
-	}
-	first, err := r.value(0)
-	if err != nil {
-		return 0, 0, err
-	}
-	switch {
-	case first.Kind < Text:
-		return -1, 0, nil
-	case first.Kind > Text:
-		return 1, 0, nil
-	}
-	if order = bytes.Compare(first.Bytes, text); order != 0 {
-		return order, 0, nil
-	}
-	last, err := r.value(len(r.types) - 1)
-	if err == nil && last.Kind != Int {
+	if err == nil && len(r.types) < 2 {
 		err = ErrDamaged
 	}
-	return 0, last.Int, err
+	return r, err
+}
+
+// row returns the number of the row that an entry of an index is about.
+func (r *record) row() (int64, error) {
+	v, err := r.value(len(r.types) - 1)
+	if err == nil && v.Kind != Int {
+		err = ErrDamaged
+	}
+	return v.Int, err
+}
+
+// compareWith returns how the first value of a record compares with a text.
+func compareWith(text []byte) func(*record) (int, error) {
+	return func(r *record) (int, error) {
+		v, err := r.value(0)
+		if v.Kind == Text {
+			return bytes.Compare(v.Bytes, text), err
+		}
+		return cmp.Compare(v.Kind, Text), err
+	}
 }
 
 // Row is a row of a table: its number, and what it has in the columns that were asked for. It is
@@ -460,9 +462,9 @@ type Row struct {
 	Values []Value
 }
 
-// Rows returns the rows of a table that have a text in a column, all with "" for the column. If
+// Rows returns the rows of a table that have a text in a column, or all with "" for the column. If
 // an index begins with the column, it is used, and the rows come in its order. Columns that
-// the table does not have are Null.
+// the table does not have are Null, and so are those that rows are older than.
 func (db *DB) Rows(table, column, text string, columns ...string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		err := db.scan(table, column, text, columns, func(r Row) error {
@@ -506,15 +508,35 @@ func (db *DB) scan(name, column, text string, columns []string, visit func(Row) 
 		}
 		return visit(row)
 	}
-	if index := db.indexOf(t, column); index > 0 {
-		more := left
-		return db.indexed(index, []byte(text), 0, &more, func(id int64) error {
-			p, ok, err := db.find(t.root, id, &left)
-			if err != nil || !ok {
-				return cmp.Or(err, ErrDamaged)
+	for _, x := range db.indexes(t) {
+		pages := left
+		if column == "" { // all that is wanted may be in the index, which is shorter
+			if at, ok := x.places(columns); ok {
+				return db.index(x.root, 0, &pages, func(*record) (int, error) { return 0, nil }, func(r *record) (err error) {
+					for i, place := range at {
+						if row.Values[i], err = r.value(place); err != nil {
+							return err
+						}
+					}
+					if row.ID, err = r.row(); err != nil {
+						return err
+					}
+					return visit(row)
+				})
 			}
-			return read(id, p)
-		})
+		} else if x.columns[0] == strings.ToLower(column) {
+			return db.index(x.root, 0, &pages, compareWith([]byte(text)), func(r *record) error {
+				id, err := r.row()
+				if err != nil {
+					return err
+				}
+				p, ok, err := db.find(t.root, id, &left)
+				if err != nil || !ok {
+					return cmp.Or(err, ErrDamaged)
+				}
+				return read(id, p)
+			})
+		}
 	}
-	return db.rows(t.root, &left, read)
+	return db.rows(t.root, 0, &left, read)
 }
