@@ -26,9 +26,11 @@ type LineParser[M any] struct {
 	Memo  M
 
 	// Of the agent.
-	Read  func(v jsonl.Value) // reads an object, whose members are All
-	Tools map[string]Tool
-	Steps map[string]session.Step // see StepOf; nil if Read sets the step
+	Read   func(v jsonl.Value) // reads an object, whose members are All
+	Tools  map[string]Tool
+	ToolOf func(name string) Tool                                       // in place of Tools
+	OnCall func(c *session.EntryCall, does Tool, arguments jsonl.Value) // reads the command and the files of a call, in place of what its Tool says
+	Steps  map[string]session.Step                                      // see StepOf; nil if Read sets the step
 
 	// Of the current entry.
 	All          jsonl.Fields
@@ -43,6 +45,9 @@ type LineParser[M any] struct {
 
 // piece is what a part of an entry does not say of itself, or what is in no part.
 type piece struct {
+	session.Outcome      // of a nested call
+	Nested          bool // another tool made the call
+
 	part  int // the number of its part; of an image, that of the part that it stands before
 	sort  pieceSort
 	id    string
@@ -56,6 +61,7 @@ type pieceSort uint8
 const (
 	callPiece pieceSort = iota
 	imagePiece
+	filePiece // an image that belongs to the part
 	shellPiece
 )
 
@@ -161,13 +167,14 @@ func (p *LineParser[M]) AddPrompt(v jsonl.Value) {
 }
 
 // AddCall adds a call.
-func (p *LineParser[M]) AddCall(tool, id string, input jsonl.Value) {
-	c := piece{part: len(p.Entry.Parts), sort: callPiece, id: id, tool: tool, input: input}
+func (p *LineParser[M]) AddCall(tool, id string, input jsonl.Value) *piece {
+	c := piece{Outcome: UnknownOutcome, part: len(p.Entry.Parts), sort: callPiece, id: id, tool: tool, input: input}
 	p.Call(tool, id, input)
 	if len(p.Entry.Parts) == c.part {
 		c.part = -1
 	}
 	p.pieces = append(p.pieces, c)
+	return &p.pieces[len(p.pieces)-1]
 }
 
 // AddImage adds an image, whose data is base64. It reports whether it is one.
@@ -175,10 +182,19 @@ func (p *LineParser[M]) AddImage(kind session.Kind, mimeType, data jsonl.Value) 
 	if p.JSON.Kind(data) != '"' {
 		return false
 	}
-	image := Image(&p.JSON, mimeType, data)
+	p.ShowImage(kind, Image(&p.JSON, mimeType, data))
+	return true
+}
+
+// ShowImage adds an image, whose data is only shown.
+func (p *LineParser[M]) ShowImage(kind session.Kind, image session.Image) {
 	p.Entry.Images = append(p.Entry.Images, session.Image{MimeType: image.MimeType, Size: image.Size})
 	p.pieces = append(p.pieces, piece{part: len(p.Entry.Parts), sort: imagePiece, image: session.Block{Kind: kind, Image: &image}})
-	return true
+}
+
+// ShowFile shows a file with the last part, which has its name.
+func (p *LineParser[M]) ShowFile(file session.Image) {
+	p.pieces = append(p.pieces, piece{part: len(p.Entry.Parts) - 1, sort: filePiece, image: session.Block{Image: &file}})
 }
 
 // AddShell adds a command that the user ran.
@@ -261,7 +277,9 @@ func (p *LineParser[M]) addFacts() {
 	for i := range p.pieces {
 		switch c := &p.pieces[i]; c.sort {
 		case callPiece:
-			f.Calls = append(f.Calls, p.callFacts(c))
+			if c.Nested || e.Role == session.RoleAssistant {
+				f.Calls = append(f.Calls, p.callFacts(c))
+			}
 		case shellPiece:
 			if e.Role != session.RoleShell {
 				continue
@@ -283,11 +301,25 @@ func (p *LineParser[M]) addFacts() {
 	}
 }
 
+func (p *LineParser[M]) tool(name string) Tool {
+	if p.ToolOf != nil {
+		return p.ToolOf(name)
+	}
+	return p.Tools[name]
+}
+
 func (p *LineParser[M]) callFacts(c *piece) session.EntryCall {
-	does := p.Tools[c.tool]
-	f := session.EntryCall{Part: c.part, Tool: c.tool, ID: c.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: UnknownOutcome, Ended: c.id == ""}
+	does := p.tool(c.tool)
+	f := session.EntryCall{Part: c.part, Tool: c.tool, ID: c.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: c.Outcome, Ended: c.id == ""}
+	if c.Nested {
+		f.Kind = session.CallNested
+	}
 	if c.part >= 0 {
 		f.Text = ArgumentsIn(p.Entry.Parts[c.part].Text, c.tool)
+	}
+	if p.OnCall != nil {
+		p.OnCall(&f, does, c.input)
+		return f
 	}
 	input := p.JSON.Fields(c.input)
 	for _, v := range [...]jsonl.Value{c.input, input.Find("patch")} {
@@ -339,6 +371,8 @@ func (p *LineParser[M]) View(e *session.Entry) *session.View {
 		case own == nil:
 		case own.sort == callPiece:
 			b.Text, b.Call = nil, p.viewCall(own)
+		case own.sort == filePiece:
+			b.Image = own.image.Image
 		case own.sort == shellPiece:
 			b.Text, b.Shell = nil, &session.Shell{Command: string(b.Text)}
 		}
@@ -348,8 +382,8 @@ func (p *LineParser[M]) View(e *session.Entry) *session.View {
 }
 
 func (p *LineParser[M]) viewCall(c *piece) *session.Call {
-	does := p.Tools[c.tool]
-	call := &session.Call{ID: c.id, Tool: c.tool, Deed: does.Deed}
+	f := p.callFacts(c)
+	call := &session.Call{ID: c.id, Tool: c.tool, Deed: f.Deed, Command: f.Command, Nested: c.Nested, Failed: c.Failed}
 	if c.input.Empty() {
 		return call
 	}
@@ -358,9 +392,6 @@ func (p *LineParser[M]) viewCall(c *piece) *session.Call {
 		call.Arguments = []session.Argument{{Name: "input", Value: p.JSON.Text(c.input), Text: true}}
 	} else {
 		call.Arguments = Arguments(&p.JSON, c.input)
-	}
-	if a := call.Find(does.Command); a != nil {
-		call.Command = a.Value
 	}
 	AddEdits(call)
 	return call

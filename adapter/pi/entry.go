@@ -126,8 +126,8 @@ var steps = adapter.Named(map[session.Step]string{
 // see them.
 func (p *parser) stepOf(all jsonl.Fields) session.Step {
 	e, display := &p.Entry, all.Find("display")
-	if len(p.message.fields) > 0 {
-		display = p.message.fields.Find("display")
+	if len(p.message) > 0 {
+		display = p.message.Find("display")
 	}
 	switch {
 	case string(p.JSON.Raw(display)) == "false":
@@ -157,8 +157,7 @@ func (p *parser) readType(all jsonl.Fields) {
 		}
 	case session.TypeCustomMessage:
 		e.CustomType = p.JSON.Name(all.Find("customType"))
-		p.readContent(all.Find("content"))
-		p.writeBlocks(session.KindNote)
+		p.readContent(all.Find("content"), session.KindNote)
 		p.details(all.Find("details"))
 	case session.TypeContextEdit:
 		e.TargetID = p.JSON.String(all.Find("targetId"))
@@ -198,8 +197,7 @@ func (p *parser) readReplacement(v jsonl.Value) {
 	}
 	all := p.JSON.Fields(v)
 	p.MissOthers(all, nil, "content")
-	p.readContent(all.Find("content"))
-	p.writeBlocks(session.KindNote)
+	p.readContent(all.Find("content"), session.KindNote)
 }
 
 func (p *parser) label(target, label jsonl.Value) {

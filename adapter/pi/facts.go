@@ -36,18 +36,11 @@ func (p *parser) readFacts(all jsonl.Fields) {
 }
 
 func (p *parser) messageFacts(f *session.EntryFacts) {
-	m := &p.message
 	var usage session.Usage
-	if p.usage(m.fields.Find("usage"), &usage) {
+	if p.usage(p.message.Find("usage"), &usage) {
 		f.HasUsage, f.Usage = true, usage
 	}
-	switch m.role {
-	case session.RoleAssistant:
-		for i := range p.blocks {
-			if b := &p.blocks[i]; b.sort == callBlock {
-				f.Calls = append(f.Calls, p.callFacts(&b.call))
-			}
-		}
+	switch p.Entry.Role {
 	case session.RoleToolResult:
 		p.resultFacts(f)
 		if !f.HasUsage {
@@ -57,7 +50,7 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 			f.SubModel = p.subagentModel()
 		}
 	case session.RoleShell:
-		if m.fields.Find("command").Empty() && !m.fields.Find("code").Empty() {
+		if p.message.Find("command").Empty() && !p.message.Find("code").Empty() {
 			break // Python or JavaScript, no command
 		}
 		f.Calls = append(f.Calls, p.shellFacts())
@@ -65,10 +58,10 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 }
 
 func (p *parser) resultFacts(f *session.EntryFacts) {
-	e, m := &p.Entry, &p.message
+	e := &p.Entry
 	f.IsResult = true
 	f.Failed = e.IsError
-	f.Duration = adapter.Millis(&p.JSON, m.fields.Find("durationMs"))
+	f.Duration = adapter.Millis(&p.JSON, p.message.Find("durationMs"))
 	for i := range e.Parts {
 		if part := &e.Parts[i]; part.Kind == session.KindResult {
 			f.Bytes += int64(len(part.Text))
@@ -77,27 +70,14 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			}
 		}
 	}
-	if code := adapter.Code(&p.JSON, p.JSON.Fields(m.fields.Find("details")).Find("exitCode")); code != session.Unknown {
+	if code := adapter.Code(&p.JSON, p.JSON.Fields(p.message.Find("details")).Find("exitCode")); code != session.Unknown {
 		f.Exit = code
-	}
-	for i := range p.blocks {
-		b := &p.blocks[i]
-		if b.sort != callBlock || !b.call.nested {
-			continue
-		}
-		c := p.callFacts(&b.call)
-		c.Kind = session.CallNested
-		c.Failed = p.failed(&b.call)
-		c.Duration = adapter.Millis(&p.JSON, b.call.duration)
-		f.Calls = append(f.Calls, c)
 	}
 }
 
-func (p *parser) failed(c *call) bool { return p.JSON.Name(c.status) == "error" }
-
 // shellFacts returns the facts of a command that the user ran.
 func (p *parser) shellFacts() session.EntryCall {
-	e, fields := &p.Entry, p.message.fields
+	e, fields := &p.Entry, p.message
 	c := session.EntryCall{
 		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Deed: session.DeedRun, Outcome: adapter.UnknownOutcome,
 		Command: p.JSON.Text(fields.Find("command")),
@@ -119,16 +99,10 @@ func (p *parser) shellFacts() session.EntryCall {
 	return c
 }
 
-func (p *parser) callFacts(call *call) session.EntryCall {
-	does := toolOf(call.tool)
-	c := session.EntryCall{Part: call.part, Tool: call.tool, Deed: does.Deed, ID: call.id, Outcome: adapter.UnknownOutcome}
-	if c.Part >= 0 {
-		c.Text = adapter.ArgumentsIn(p.Entry.Parts[c.Part].Text, c.Tool)
-	}
-	if p.JSON.Kind(call.arguments) != '{' {
-		return c
-	}
-	for _, m := range p.JSON.Fields(call.arguments) {
+// onCall reads the command and the files of a call.
+func (p *parser) onCall(c *session.EntryCall, does adapter.Tool, arguments jsonl.Value) {
+	c.Ended = false // whatever its id
+	for _, m := range p.JSON.Fields(arguments) {
 		if c.Command == nil && isCommand(does, m.Key) {
 			c.Command = p.command(m.Val)
 		}
@@ -144,7 +118,6 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 			}
 		}
 	}
-	return c
 }
 
 // isCommand reports whether an argument of a tool is a shell command that it runs.
@@ -221,7 +194,7 @@ func (p *parser) subagentModel() (model string) {
 
 // subagentResults visits the results of subagents in the details of a result.
 func (p *parser) subagentResults() iter.Seq[jsonl.Fields] {
-	return p.objectsIn(p.JSON.Fields(p.message.fields.Find("details")).Find("results"))
+	return p.objectsIn(p.JSON.Fields(p.message.Find("details")).Find("results"))
 }
 
 func (p *parser) objectsIn(v jsonl.Value) iter.Seq[jsonl.Fields] {

@@ -1,81 +1,36 @@
 package pi
 
 import (
+	"strings"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
 
-// message is the one interpretation of a message, together with the blocks of the
-// parser. Its parts, facts and view are all made from it.
-type message struct {
-	role   string
-	kind   session.Kind // of its text
-	fields jsonl.Fields // none when the entry has no message
-}
-
-// block is a piece of a content, an attachment or a nested call.
-type block struct {
-	sort     blockSort
-	value    jsonl.Value // the text of text and thinking
-	text     []byte      // its text once written; of a file its name and text
-	mimeType jsonl.Value // of an image or a file
-	data     jsonl.Value // of an image or a file
-	withText bool        // a file whose text is known
-	call     call
-}
-
-type blockSort uint8
-
-const (
-	textBlock blockSort = iota
-	thinkingBlock
-	imageBlock
-	callBlock
-	fileBlock // an attachment
-)
-
-type call struct {
-	id, tool  string
-	arguments jsonl.Value
-	status    jsonl.Value // of a nested call
-	duration  jsonl.Value // of a nested call
-	nested    bool        // another tool made it
-	part      int         // the number of its part, -1 when it has none
-}
-
-// readMessage reads the message of an entry and writes its parts.
+// readMessage reads the message of an entry.
 func (p *parser) readMessage(v jsonl.Value) {
 	if p.JSON.Kind(v) != '{' {
 		p.Miss(v)
 		return
 	}
 	e, all := &p.Entry, p.JSON.Fields(v)
-	p.message = message{role: p.JSON.Name(all.Find("role")), fields: all}
-	m := &p.message
-	switch m.role {
+	p.message, e.Role = all, p.JSON.Name(all.Find("role"))
+	switch e.Role {
 	case "pythonExecution", "jsExecution":
-		m.role = session.RoleShell
+		e.Role = session.RoleShell
 	case "developer":
-		m.role = session.RoleSystem
+		e.Role = session.RoleSystem
 	}
-	if m.kind = scope.OfRole(m.role); m.role == roleMention {
-		m.kind = session.KindPrompt
-	}
-	e.Role = m.role
+	kind := scope.OfRole(e.Role)
 	if ms := p.JSON.Time(all.Find("timestamp")); ms != 0 {
 		e.MessageTime = adapter.TimeOf(ms)
 	}
-	if keysOfRole[m.role] == nil && m.role != session.RoleSystem {
-		p.Strange("role", m.role)
+	if keysOfRole[e.Role] == nil && e.Role != session.RoleSystem {
+		p.Strange("role", e.Role)
 	}
-	p.readContent(all.Find("content"))
-	switch m.role {
-	case session.RoleUser:
-		p.readAttachments(all.Find("attachments"))
-	case roleMention:
-		p.readMentions(all.Find("files"))
+	switch e.Role {
 	case session.RoleAssistant:
 		e.Provider = p.JSON.Name(all.Find("provider"))
 		e.Model = p.JSON.Name(all.Find("model"))
@@ -83,77 +38,88 @@ func (p *parser) readMessage(v jsonl.Value) {
 		e.Tool = p.JSON.Name(all.Find("toolName"))
 		e.ToolCallID = p.JSON.String(all.Find("toolCallId"))
 		e.IsError = p.JSON.IsTrue(all.Find("isError"))
-		p.readNested(all.Find("nestedCalls"))
 	case session.RoleShell:
 		n, ok := p.JSON.Int(all.Find("exitCode"))
 		e.IsError = ok && n != 0
 	case session.RoleCustom, session.RoleHook:
 		e.CustomType = p.JSON.Name(all.Find("customType"))
+	case roleMention:
+		kind = session.KindPrompt
 	}
-	p.writeMessage(m)
+	p.readContent(all.Find("content"), kind)
+	p.readMembers(e.Role, kind, all)
 }
 
-// readSystem reads the system message in a compaction and writes its parts.
+// readSystem reads the system message in a compaction.
 func (p *parser) readSystem(v jsonl.Value) {
 	if p.JSON.Kind(v) != '{' {
 		p.Miss(v)
 		return
 	}
 	all := p.JSON.Fields(v)
-	p.readContent(all.Find("content"))
-	p.writeMessage(&message{role: session.RoleSystem, kind: session.KindSystem, fields: all})
+	p.readContent(all.Find("content"), session.KindSystem)
+	p.readMembers(session.RoleSystem, session.KindSystem, all)
 }
 
-// readContent reads the content of a message: a text, or a list of blocks.
-func (p *parser) readContent(v jsonl.Value) {
+// readContent reads the content of a message: a text, or a list of blocks. Text becomes parts of the kind.
+func (p *parser) readContent(v jsonl.Value, kind session.Kind) {
 	for item := range p.JSON.Elements(v) {
 		switch p.JSON.Kind(item) {
 		case '"':
-			p.blocks = append(p.blocks, block{sort: textBlock, value: item})
+			p.readText(item, kind)
 		case '{':
-			p.readBlock(item)
+			p.readBlock(item, kind)
 		case '[':
 			p.Miss(item)
 		}
 	}
+	part := session.Part{Kind: kind}
+	p.ofResult(&part)
+	p.Findable(part)
+}
+
+func (p *parser) readText(v jsonl.Value, kind session.Kind) {
+	if kind == session.KindOther {
+		if !v.Empty() {
+			p.Miss(v)
+		}
+		return
+	}
+	text := p.Part(kind, v)
+	if kind == session.KindPrompt && p.JSON.Kind(v) == '"' {
+		p.Builder.AddPrompt(text)
+	}
 }
 
 // readBlock reads a block that is an object.
-func (p *parser) readBlock(v jsonl.Value) {
+func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	all := p.JSON.Fields(v)
 	typ := p.JSON.Name(all.Find("type"))
+	data := ""
 	switch typ {
 	case "text":
-		p.blocks = append(p.blocks, block{sort: textBlock, value: all.Find("text")})
+		p.readText(all.Find("text"), kind)
 	case "thinking":
 		if !p.JSON.IsTrue(all.Find("redacted")) {
-			p.blocks = append(p.blocks, block{sort: thinkingBlock, value: all.Find("thinking")})
+			p.Part(session.KindThinking, all.Find("thinking"))
 		}
 	case "redactedThinking":
 	case "image":
-		p.blocks = append(p.blocks, block{sort: imageBlock, mimeType: all.Find("mimeType"), data: all.Find("data")})
+		p.ShowImage(kind, adapter.Image(&p.JSON, all.Find("mimeType"), all.Find("data")))
+		if p.JSON.Kind(all.Find("data")) == '"' {
+			data = "data"
+		}
 	case "toolCall":
-		p.readCall(all, false)
+		p.AddCall(p.JSON.Name(all.Find("name")), p.JSON.String(all.Find("id")), all.Find("arguments"))
 	default:
 		p.Strange("block", typ)
 		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}
-	var data []string
-	if typ == "image" && p.JSON.Kind(all.Find("data")) == '"' {
-		data = []string{"data"}
-	}
-	p.MissOthers(all, keysOfBlock[typ], data...)
+	p.MissOthers(all, keysOfBlock[typ], data)
 }
 
-// readCall reads a call of a tool. A nested one was made by another tool.
-func (p *parser) readCall(all jsonl.Fields, nested bool) {
-	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
-		id: p.JSON.String(all.Find("id")), tool: p.JSON.Name(all.Find("name")), arguments: all.Find("arguments"),
-		status: all.Find("status"), duration: all.Find("durationMs"), nested: nested,
-	}})
-}
-
+// readNested reads the calls that another tool made.
 func (p *parser) readNested(v jsonl.Value) {
 	if p.JSON.Kind(v) != '{' {
 		if !v.Empty() {
@@ -169,7 +135,8 @@ func (p *parser) readNested(v jsonl.Value) {
 			continue
 		}
 		call := p.JSON.Fields(made)
-		p.readCall(call, true)
+		c := p.AddCall(p.JSON.Name(call.Find("name")), p.JSON.String(call.Find("id")), call.Find("arguments"))
+		c.Nested, c.Failed, c.Duration = true, p.JSON.Name(call.Find("status")) == "error", adapter.Millis(&p.JSON, call.Find("durationMs"))
 		p.MissOthers(call, nestedKeys)
 	}
 }
@@ -185,7 +152,13 @@ func (p *parser) readAttachments(v jsonl.Value) {
 }
 
 func (p *parser) addFile(name, text []byte, mimeType, data jsonl.Value) {
-	p.blocks = append(p.blocks, block{sort: fileBlock, text: join("\n", name, text), mimeType: mimeType, data: data, withText: len(text) > 0})
+	image := adapter.Image(&p.JSON, mimeType, data)
+	if strings.HasPrefix(image.MimeType, "image/") {
+		p.Entry.Images = append(p.Entry.Images, session.Image{MimeType: image.MimeType, Size: image.Size})
+	}
+	if p.Add(session.KindPrompt, join("\n", name, text)); len(text) == 0 {
+		p.ShowFile(image)
+	}
 }
 
 // roleMention is that of messages with the files that a person mentioned.

@@ -11,6 +11,7 @@ import (
 func newParser(state adapter.State) *parser {
 	p := &parser{}
 	p.Known, p.Leaves.Omit, p.OnPart, p.Read = state, noText, p.onPart, p.read
+	p.ToolOf, p.OnCall = toolOf, p.onCall
 	return p
 }
 
@@ -22,17 +23,12 @@ var noText = []string{
 }
 
 // parser reads lines of a pi session file.
-//
-//	line ─ Check ─▶ value ─ read ─▶ message, blocks ─┬─▶ parts
-//	              (checked         (spans,           ├─▶ facts, when they are wanted
-//	               bytes)           no copies)       └─▶ view, when it is wanted
 type parser struct {
 	adapter.LineParser[struct{}]
 
 	// Of the current entry.
-	message message
-	blocks  []block  // of its message or its content
-	held    [][]byte // texts of parts that details may repeat
+	message jsonl.Fields // none when the entry has no message
+	held    [][]byte     // texts of parts that details may repeat
 
 	// With wanted texts only, of the current entry.
 	missing bool // parts may be missing: the numbers of later parts are unknown
@@ -100,7 +96,7 @@ func (p *parser) read(v jsonl.Value) {
 
 func (p *parser) begin(typ string) {
 	p.Entry.Type = typ
-	p.message, p.blocks = message{}, p.blocks[:0]
+	p.message = nil
 	p.missing, p.unsure = false, false
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"pigrep/adapter"
@@ -12,78 +11,37 @@ import (
 	"pigrep/internal/session"
 )
 
-// writeMessage writes the parts of a message whose blocks have been read.
-func (p *parser) writeMessage(m *message) {
-	p.writeBlocks(m.kind)
+// readMembers reads the members of a message beside its content.
+func (p *parser) readMembers(role string, kind session.Kind, all jsonl.Fields) {
+	switch role {
+	case session.RoleUser:
+		p.readAttachments(all.Find("attachments"))
+	case roleMention:
+		p.readMentions(all.Find("files"))
+	case session.RoleToolResult:
+		p.readNested(all.Find("nestedCalls"))
+	}
 	known := len(p.Unknown)
-	own, ok := keysOfRole[m.role]
+	own, ok := keysOfRole[role]
 	if !ok {
 		own = messageKeys
 	}
-	p.MissOthers(m.fields, own)
-	switch m.role {
+	p.MissOthers(all, own)
+	switch role {
 	case session.RoleUser:
 		p.Entry.UserText = string(p.Prompt)
 	case session.RoleAssistant:
-		p.writeFailure(m.fields.Find("errorMessage"), m.fields.Find("stopReason"))
+		p.writeFailure(all.Find("errorMessage"), all.Find("stopReason"))
 	case session.RoleShell:
-		p.writeShell(p.typed(), m.fields.Find("output"))
+		p.writeShell(p.typed(), all.Find("output"))
 	case session.RoleCompactionSummary, session.RoleBranchSummary:
-		p.Part(m.kind, m.fields.Find("summary"))
+		p.Part(kind, all.Find("summary"))
 	case session.RoleSystem:
 		// Sections and tools repeat most of the content.
 		p.leafPart(session.KindSystem, p.Unknown[known:], p.Entry.Parts)
 		p.Unknown = p.Unknown[:known]
 	}
-	p.details(m.fields.Find("details"))
-}
-
-// writeBlocks writes the parts of the blocks that have been read. Text becomes parts
-// of the given kind.
-func (p *parser) writeBlocks(kind session.Kind) {
-	for i := range p.blocks {
-		switch b := &p.blocks[i]; b.sort {
-		case textBlock:
-			p.writeText(kind, b)
-		case thinkingBlock:
-			b.text = p.Part(session.KindThinking, b.value)
-		case imageBlock:
-			p.writeImage(b)
-		case callBlock:
-			b.call.part = -1
-			if n := len(p.Entry.Parts); len(p.Call(b.call.tool, b.call.id, b.call.arguments)) > 0 {
-				b.call.part = n
-			}
-		case fileBlock:
-			if strings.HasPrefix(p.JSON.Name(b.mimeType), "image/") {
-				p.writeImage(b)
-			}
-			p.Add(session.KindPrompt, b.text)
-		}
-	}
-	part := session.Part{Kind: kind}
-	p.ofResult(&part)
-	p.Findable(part)
-}
-
-func (p *parser) writeText(kind session.Kind, b *block) {
-	if kind == session.KindOther {
-		if !b.value.Empty() {
-			p.Miss(b.value)
-		}
-		return
-	}
-	b.text = p.Part(kind, b.value)
-	if kind == session.KindPrompt && p.JSON.Kind(b.value) == '"' {
-		p.Builder.AddPrompt(b.text)
-	}
-}
-
-// writeImage records the type and the size of an image.
-func (p *parser) writeImage(b *block) {
-	image := adapter.Image(&p.JSON, b.mimeType, b.data)
-	image.Base64 = nil
-	p.Entry.Images = append(p.Entry.Images, image)
+	p.details(all.Find("details"))
 }
 
 // join joins the texts that are not empty, with a separator between them.
@@ -103,10 +61,10 @@ func (p *parser) writeShell(command, output jsonl.Value) {
 
 // typed returns what a user ran: a command, or the code of another language.
 func (p *parser) typed() jsonl.Value {
-	if v := p.message.fields.Find("command"); !v.Empty() {
+	if v := p.message.Find("command"); !v.Empty() {
 		return v
 	}
-	return p.message.fields.Find("code")
+	return p.message.Find("code")
 }
 
 // writeFailure writes the error that ended a reply, preceded by the stop reason.
