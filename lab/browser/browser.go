@@ -149,7 +149,7 @@ type Look struct {
 }
 
 // Looks are those that every page is made for.
-var Looks = []Look{{1280, "light"}, {1280, "dark"}, {390, "light"}, {390, "dark"}}
+var Looks = []Look{{1280, "light"}, {1280, "dark"}, {390, "light"}, {390, "dark"}, {800, "light"}}
 
 func (l Look) String() string { return fmt.Sprintf("%d pixels, %s", l.Width, l.Scheme) }
 
@@ -190,7 +190,7 @@ func (b *Browser) Click(selector string) {
 // out of the window, what cannot be read or seen, and what has no name for those who hear it.
 func (b *Browser) Check(at string) {
 	b.t.Helper()
-	for fault, check := range map[string]string{"too wide": "tooWide", "low contrast": "lowContrast", "structure": "structure"} {
+	for fault, check := range map[string]string{"too wide": "tooWide", "low contrast": "lowContrast", "structure": "structure", "sideways or touching": "scrolled"} {
 		if found := ask[[]string](b, check); len(found) > 0 {
 			b.t.Errorf("%s: %s: %v", at, fault, found)
 		}

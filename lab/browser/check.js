@@ -8,6 +8,20 @@ function tooWide() {
 		.concat(document.documentElement.scrollWidth > innerWidth ? ["the page"] : [])
 }
 
+// scrolled lists what has to be scrolled sideways in a narrow window, and texts of a chart that touch.
+function scrolled() {
+	const seen = [...document.querySelectorAll("main *")].filter(e => e.checkVisibility() && !e.closest(".prose"))
+	const found = innerWidth > 600 ? [] : seen.filter(e => ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1).map(e => e.tagName + "." + e.className)
+	for (const chart of document.querySelectorAll(".chart svg")) {
+		const boxes = [...chart.querySelectorAll("text")].filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()]).filter(([text, box]) => box.width)
+		for (const [i, [text, a]] of boxes.entries()) for (const [other, b] of boxes.slice(i + 1))
+			if (a.left < b.right + 2 && b.left < a.right + 2 && a.top < b.bottom - 3 && b.top < a.bottom - 3) found.push(text + " touches " + other)
+		const legend = chart.parentElement.querySelector(".legend")
+		if (legend && legend.getBoundingClientRect().height > 24) found.push("a legend of several lines")
+	}
+	return found.slice(0, 5)
+}
+
 // lowContrast lists texts, also in charts and in empty fields, whose contrast is below 4.5, and
 // shapes of charts and borders of fields below 3, which WCAG asks for at level AA.
 function lowContrast() {
@@ -53,7 +67,8 @@ function structure() {
 		for (const th of table.querySelectorAll("th")) if (!th.scope) found.push("a th without a scope: " + th.innerText)
 		if (!table.querySelector("th")) found.push("a table without heads")
 	}
-	for (const e of all("svg[role=img] a")) if (e.tabIndex >= 0) found.push("a link in a picture")
+	for (const e of all("svg[role=img] :is(a, button)")) found.push("a link in a picture")
+	if (all("header").filter(e => !e.closest("article, aside, main, nav, section")).length > 1) found.push("several banners")
 	return [...new Set(found)].slice(0, 8)
 }
 

@@ -65,6 +65,7 @@ type Chart struct {
 // Series is a value for each label.
 type Series struct {
 	Name   string // in the legend; a chart of one series needs none
+	Link   string // where the legend leads on a page; "" for nowhere
 	Failed bool   // in the colour of errors
 	Values []float64
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"pigrep/internal/human"
@@ -20,13 +21,12 @@ type drawing struct {
 	Style  template.HTML
 	Class  string // axis: with room for one; low: of a low chart
 	Width  string // at most
-	Height int    // of the plot and the legend below it
-	Plot   int    // where the legend begins
+	Height int    // of the plot
 
 	Lines  []line
 	Groups []group
 	Texts  []text
-	Legend []legendLine
+	Legend []legendEntry
 	Table  *table
 }
 
@@ -54,10 +54,10 @@ type text struct {
 	X, Y, Class, Text string
 }
 
-type legendLine struct {
-	Class, Text string
-	X           string
-	Y, TextY    int
+// legendEntry is an entry of a legend, which is one line. Pages make it a list of links, and files draw what fits.
+type legendEntry struct {
+	Class, Text, Link string
+	X                 int // in a file; -1 if it does not fit
 }
 
 // table has the numbers of a chart.
@@ -105,10 +105,6 @@ func (c *Chart) draw() (*drawing, error) {
 		d.calendar()
 	case Ranking:
 		d.ranking()
-	}
-	d.Height = d.Plot + len(d.Legend)*legendHeight
-	if c.Kind == Calendar { // its legend is one line
-		d.Height = d.Plot + legendHeight
 	}
 	return d, nil
 }
@@ -196,7 +192,7 @@ func (d *drawing) bars() {
 		d.Groups = append(d.Groups, g)
 	}
 	d.periods(above + height + 17)
-	d.Plot = above + int(height) + below
+	d.Height = above + int(height) + below
 	d.legend()
 }
 
@@ -211,7 +207,7 @@ func (d *drawing) slots() float64 {
 // periods writes the first periods of equal steps at y, below the axis.
 func (d *drawing) periods(y float64) {
 	n := d.slots()
-	every := max((len(d.Labels)+mostTicks-1)/mostTicks, 1)
+	every := max((int(n)+mostTicks-1)/mostTicks, 1)
 	for i := 0; i < len(d.Labels); i += every {
 		middle, class, before := (float64(i)+0.5)/n, "", ""
 		switch {
@@ -223,22 +219,34 @@ func (d *drawing) periods(y float64) {
 		if i >= every {
 			before = d.Labels[i-every]
 		}
-		class = human.Joined(" ", class, human.When(i/every%2 == 1 && len(d.Labels) > mostTicks/2, "minor"))
+		class = human.Joined(" ", class, human.When(i/every%2 == 1 && int(n) > mostTicks/2, "minor"))
 		d.Texts = append(d.Texts, text{percent(middle), pixels(y), class, clean(shortLabel(d.Labels[i], before))})
 	}
 }
 
-// legend names the series below the plot.
+// legend names the series below the plot. Of a name with a provider it has the last element.
 func (d *drawing) legend() {
 	if len(d.Series) < 2 {
 		return
 	}
 	total := d.total()
 	for k, s := range d.Series {
-		line := terminal.Clip(clean(s.Name), longestName) + " · " + d.Unit.text(s.sum(), total)
-		y := d.Plot + k*legendHeight
-		d.Legend = append(d.Legend, legendLine{d.class(k), line, "0%", y + 4, y + 13})
+		name := clean(s.Name)
+		name = name[strings.LastIndexByte(name, '/')+1:]
+		d.explain(d.class(k), terminal.Clip(name, longestName)+" · "+d.Unit.text(s.sum(), total), s.Link)
 	}
+}
+
+// explain adds an entry to the legend.
+func (d *drawing) explain(class, text, link string) {
+	x := 0
+	if n := len(d.Legend); n > 0 {
+		before := d.Legend[n-1]
+		if x = before.X + 40 + 7*terminal.Width(before.Text); before.X < 0 || x+16+7*terminal.Width(text) > d.Inner() {
+			x = -1
+		}
+	}
+	d.Legend = append(d.Legend, legendEntry{class, text, link, x})
 }
 
 // ranking draws a line of text for each label, with a bar below it.
@@ -263,11 +271,11 @@ func (d *drawing) ranking() {
 			d.Groups = append(d.Groups, g)
 		}
 	}
-	d.Plot = max(1, len(d.Labels)) * rankHeight
+	d.Height = max(1, len(d.Labels)) * rankHeight
 	if d.others > 0 {
-		y := pixels(float64(d.Plot + 13))
+		y := pixels(float64(d.Height + 13))
 		d.Texts = append(d.Texts, text{"0%", y, "start", d.othersName()}, text{"100%", y, "end", d.Unit.text(d.othersSum, most)})
-		d.Plot += legendHeight
+		d.Height += legendHeight
 	}
 	d.legend()
 }
@@ -297,7 +305,7 @@ func (d *drawing) calendar() {
 	list := slices.Sorted(maps.Keys(years))
 	list = list[max(0, len(list)-mostYears):]
 	for _, year := range list {
-		top := float64(d.Plot)
+		top := float64(d.Height)
 		d.Texts = append(d.Texts, text{"-8", pixels(top + 12), "end year", strconv.Itoa(year)})
 		for i, name := range []string{"Mon", "Wed", "Fri"} {
 			d.Texts = append(d.Texts, text{"-8", pixels(top + 20 + float64(2*i*cellHeight) + 10), "end", name})
@@ -321,10 +329,10 @@ func (d *drawing) calendar() {
 			m.Class, m.Value, m.Title = "l"+strconv.Itoa(level+1), exact(v), longLabel(d.Labels[i])+": "+d.Unit.text(v, values[len(values)-1])
 			d.Groups = append(d.Groups, group{Link: d.link(i), Marks: []mark{m}})
 		}
-		d.Plot += yearHeight
+		d.Height += yearHeight
 	}
 	for k, most := range levels {
-		d.Legend = append(d.Legend, legendLine{"l" + strconv.Itoa(k+1), "≤ " + d.Unit.text(most, values[len(values)-1]), percent(float64(k) / 4), d.Plot, d.Plot + 9})
+		d.explain("l"+strconv.Itoa(k+1), "≤ "+d.Unit.text(most, values[len(values)-1]), "")
 	}
 }
 
@@ -354,7 +362,10 @@ func (c *Chart) table() *table {
 }
 
 // FileHeight returns the height of the file, with margins and the title.
-func (d *drawing) FileHeight() int { return d.Height + 68 }
+func (d *drawing) FileHeight() int { return d.Height + 68 + min(len(d.Legend), 1)*legendHeight }
+
+// LegendY returns where the legend of a file stands.
+func (d *drawing) LegendY() int { return d.Height + 4 }
 
 // Left returns where the plot begins in a file: beside its axis, if it has one. On a page the
 // style sheet says that.

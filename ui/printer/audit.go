@@ -295,11 +295,12 @@ type Grid struct {
 type GridColumn struct {
 	Title string
 	Right bool // aligned
+	Left  bool // cut at the beginning
 }
 
 // Grid returns the columns that text has on a terminal with room for all.
 func (a *Audit) Grid() (*Grid, error) {
-	g := &Grid{Columns: lists.Map(a.table.shownColumns(true), func(c column) GridColumn { return GridColumn{c.Title, c.Right} })}
+	g := &Grid{Columns: lists.Map(a.table.shownColumns(true), func(c column) GridColumn { return GridColumn{c.Title, c.Right, c.Left} })}
 	texts := func(r *sheetRow) []string { return lists.Map(r.cells, func(c cell) string { return c.Text }) }
 	err := a.table.eachRow(func(r *sheetRow) error {
 		g.Rows = append(g.Rows, texts(r))

@@ -41,8 +41,11 @@ type Report struct {
 	Coverage string // what the figures cover
 }
 
-// Fact is a line of the table at the top.
-type Fact struct{ Name, Value string }
+// Fact is a line of the table at the top, or a headline of a section.
+type Fact struct {
+	Name, Value string
+	Link        string // of a headline; "" leads to its section
+}
 
 var (
 	//go:embed report.html
@@ -77,10 +80,16 @@ func (r *Report) Write(w io.Writer) error {
 // HTML writes headlines and then the sections, as a part of a page.
 func HTML(w io.Writer, sections []*Section) error {
 	tidy(sections)
-	if err := templates().ExecuteTemplate(w, "tiles", sections); err != nil {
-		return err
+	parts := []string{"tiles", "parts", "sections"}
+	if len(sections) < 2 {
+		parts = []string{"tiles", "sections"}
 	}
-	return templates().ExecuteTemplate(w, "sections", sections)
+	for _, name := range parts {
+		if err := templates().ExecuteTemplate(w, name, sections); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tidy drops the columns of tables that no row has a value in, and writes one sign where a row has none.
@@ -99,8 +108,15 @@ func tidy(sections []*Section) {
 					t.Total = slices.Delete(t.Total, i, i+1)
 				}
 			}
+			for i := range t.Head {
+				t.Head[i].Class = human.Joined(" ", human.When(t.Head[i].Number, "n"), human.When(!t.Calls, widths[t.Head[i].Text]))
+			}
+			for i := range t.Total {
+				t.Total[i].Class = t.Head[i].Class
+			}
 			for _, r := range t.Rows {
 				for i := range r.Cells {
+					r.Cells[i].Class = t.Head[i].Class
 					if c := &r.Cells[i]; c.Text == "" {
 						c.Text, c.Code = human.None, false
 					}
@@ -197,6 +213,7 @@ type Section struct {
 // Table is a table of texts.
 type Table struct {
 	Title, Note string
+	Calls       bool // all tables of calls have the same columns
 	Head        []Cell
 	Rows        []Row
 	Total       []Cell
@@ -216,7 +233,16 @@ type Cell struct {
 	Link   string // "" for none
 	Number bool
 	Code   bool
+	Front  bool   // cut at the beginning where there is no room
+	Note   string // a remark behind the text
 	Full   string // where Text is cut
+	Class  string // in the style sheet, of the column
+}
+
+// widths has the columns that narrow windows leave out.
+var widths = map[string]string{
+	"rate": "mid", "sessions": "mid", "output": "mid", "p95": "mid", "written": "mid", "messages": "mid", "project": "mid",
+	"p50": "broad", "rejected": "broad", "input": "broad", "cache read": "broad", "cache write": "broad", "last used": "broad", "last": "broad", "deleted": "broad", "other": "broad", "last message": "broad",
 }
 
 // How many rows sections have.
@@ -256,7 +282,10 @@ func fromAudit(a *printer.Audit, title string, link func(row int) string) (*Tabl
 	cells := func(texts []string) []Cell {
 		list := lists.Map(texts[first:], cut)
 		for i := range list {
-			list[i].Number = grid.Columns[first+i].Right
+			c := &grid.Columns[first+i]
+			if list[i].Number = c.Right; c.Left {
+				list[i].Text, list[i].Front = terminal.ClipPath(html.Line(texts[first+i]), longest), true
+			}
 		}
 		return list
 	}
@@ -345,11 +374,11 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		return []*Section{d.Section}, nil
 	}
 	d.Note = human.Joined("; ", "In "+human.Plural(models.Total.Sessions, "session", "sessions"), models.Estimate())
-	spent := Fact{"cost", "unknown"}
+	spent := Fact{Name: "cost", Value: "unknown"}
 	if models.Total.HasCost() {
-		spent = Fact{"cost" + human.When(models.Total.Unpriced > 0, ", at least"), human.Cents.Text(models.Total.Cost)}
+		spent = Fact{Name: "cost" + human.When(models.Total.Unpriced > 0, ", at least"), Value: human.Cents.Text(models.Total.Cost)}
 	}
-	d.Figures = []Fact{spent, {"tokens", human.Short(models.Total.Tokens)}}
+	d.Figures = []Fact{spent, {Name: "tokens", Value: human.Short(models.Total.Tokens)}}
 	first, last := Span(req, &models.Coverage)
 	over, err := src.Usage(ctx, groupedBy(req, chart.PeriodFor(first, last), "model"))
 	if err != nil {
@@ -450,7 +479,7 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 // failures lists the latest calls that failed, with what they said.
 func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
 	req.Error, req.Results, req.Limit = true, true, v.rows(mostCalls)
-	t := &Table{Head: callHead("error")}
+	t := &Table{Calls: true, Head: callHead("error")}
 	all, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
 		t.Rows = append(t.Rows, v.call(r, r.Arguments, r.LastLine, false))
 		return nil
@@ -477,7 +506,7 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 		m := r.Matches[0]
 		t := byRule[m.Rule]
 		if t == nil {
-			t = &Table{Title: m.Rule, Head: callHead("also")}
+			t = &Table{Title: m.Rule, Calls: true, Head: callHead("")}
 			byRule[m.Rule] = t
 		}
 		if counts[m.Rule]++; len(t.Rows) < v.rows(mostCalls) {
@@ -487,7 +516,9 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 					also = append(also, other.Rule)
 				}
 			}
-			t.Rows = append(t.Rows, v.call(r, m.Clause, strings.Join(also, ", "), r.Status == "error"))
+			row := v.call(r, m.Clause, "", r.Status == "error")
+			row.Cells[3].Note = human.When(len(also) > 0, "also "+strings.Join(also, ", "))
+			t.Rows = append(t.Rows, row)
 		}
 		return nil
 	})

@@ -140,8 +140,8 @@ type answer struct {
 	Notes       []string
 	Suggestions []link // suggested queries
 	Sessions    []sessionResult
-	Latest      bool   // sessions without a query, a line each
-	More        string // URL with a higher limit; "" if all sessions are shown
+	Latest      []sessionRow // sessions without a query
+	More        string       // URL with a higher limit; "" if all sessions are shown
 }
 
 // sessionResult is a session in an answer.
@@ -369,11 +369,11 @@ func (q searchParams) moreAddress() string {
 }
 
 func (s *Server) listed(q searchParams, res *sessions.Response) *answer {
-	x := &answer{Heading: "Latest sessions", Latest: true, Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
+	x := &answer{Heading: "Latest sessions", Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
-		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, &res.Index, q)})
+		x.Latest = append(x.Latest, s.sessionRow(&res.Sessions[i], &res.Index, q))
 	}
-	if res.Total > len(x.Sessions) {
+	if res.Total > len(x.Latest) {
 		x.More = q.moreAddress()
 	}
 	return x
@@ -499,11 +499,25 @@ type sessionsPage struct {
 	More         string // URL with a higher limit; "" if all sessions are shown
 }
 
+// sessionRow is a session in a table.
 type sessionRow struct {
 	sessionLine
-	Count, Models, Tokens, Cost string
-	Forks, Subagents            string
-	Depth                       int
+	Count, Unit, Tokens, Cost string
+	Facts                     []string // forks, subagents, whose subagent it is
+	Depth                     int
+}
+
+func (s *Server) sessionRow(h *sessions.Session, in *search.IndexState, q searchParams) sessionRow {
+	r := sessionRow{
+		sessionLine: s.sessionLine(&h.SessionHit, in, q), Count: human.Number(h.Messages), Tokens: human.When(h.Tokens > 0, human.Short(h.Tokens)), Cost: h.CostText(), Depth: min(h.Depth, 8),
+	}
+	_, r.Unit, _ = strings.Cut(r.Messages, " ")
+	for _, fact := range []string{human.Some(h.SessionHit.Forks, "fork", "forks"), human.Some(h.Subagents, "subagent", "subagents"), human.When(r.Boss != "", "subagent of "+r.Boss)} {
+		if fact != "" {
+			r.Facts = append(r.Facts, fact)
+		}
+	}
+	return r
 }
 
 // sessionLimit is the number of sessions that the list shows at first.
@@ -549,17 +563,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	}
 	p.Summary = human.When(!res.TotalIsExact, "at least ") + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
-		h := &res.Sessions[i]
-		row := sessionRow{
-			sessionLine: s.sessionLine(&h.SessionHit, &res.Index, searchParams{Text: p.Text, Scope: scope.Default}),
-			Count:       human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8),
-			Forks: human.Some(h.SessionHit.Forks, "fork", "forks"), Subagents: human.Some(h.Subagents, "subagent", "subagents"),
-		}
-		if h.Tokens > 0 {
-			row.Tokens = human.Short(h.Tokens)
-		}
-		row.Cost = h.CostText()
-		p.Rows = append(p.Rows, row)
+		p.Rows = append(p.Rows, s.sessionRow(&res.Sessions[i], &res.Index, searchParams{Text: p.Text, Scope: scope.Default}))
 	}
 	if len(p.Rows) == req.Limit && (res.Total > req.Limit || !res.TotalIsExact) {
 		v.Set("limit", strconv.Itoa(4*req.Limit))
@@ -567,15 +571,4 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		p.More = "/sessions?" + v.Encode()
 	}
 	return nil
-}
-
-// modelNames lists models without their providers.
-func modelNames(models []string) string {
-	var names []string
-	for _, m := range models {
-		if name := m[strings.LastIndexByte(m, '/')+1:]; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

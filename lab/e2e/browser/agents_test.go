@@ -19,7 +19,7 @@ func TestWebAgents(t *testing.T) {
 	b, wide := w.Browser, browser.Looks[0]
 	// agents are those of the sessions that the page lists.
 	agents := func() string {
-		return browser.Value[string](b, `[...new Set([...document.querySelectorAll(".plain .title .fact, .lines .facts span:nth-of-type(1), .found .facts > span:nth-of-type(1)")].map(e => e.innerText).filter(e => /^(pi|claude|codex)$/.test(e)))].sort().join()`)
+		return browser.Value[string](b, `[...new Set([...document.querySelectorAll(".plain td.agent, .found .facts > span:nth-of-type(1)")].map(e => e.innerText).filter(e => /^(pi|claude|codex)$/.test(e)))].sort().join()`)
 	}
 	for _, tab := range []struct{ path, selects, lists string }{
 		{"/", "", "claude,codex"},
@@ -53,10 +53,10 @@ func TestWebAgents(t *testing.T) {
 	}
 	choose("codex")
 	listed("codex")
-	b.Until("sessions of one agent", `[...document.querySelectorAll(".plain .title .fact")].every(e => e.innerText != "claude")`)
+	b.Until("sessions of one agent", `[...document.querySelectorAll(".plain td.agent")].every(e => e.innerText != "claude")`)
 	choose("")
 	listed("")
-	b.Until("sessions of all agents", `[...document.querySelectorAll(".plain .title .fact")].some(e => e.innerText == "pi")`)
+	b.Until("sessions of all agents", `[...document.querySelectorAll(".plain td.agent")].some(e => e.innerText == "pi")`)
 
 	// In the search, the filter is part of the query: a click on the facet removes it.
 	w.Show(w.host+"/", wide, "#keys")
@@ -64,7 +64,7 @@ func TestWebAgents(t *testing.T) {
 		b.Until("the chosen "+name, `[...document.querySelectorAll(".facets [aria-current]")].some(e => e.innerText.includes("`+name+`"))`)
 	}
 	b.Click(".facets [aria-current]")
-	b.Until("all sessions", `document.readyState == "complete" && document.querySelector("#q")?.value == "" && document.querySelectorAll(".lines li").length > 0`)
+	b.Until("all sessions", `document.readyState == "complete" && document.querySelector("#q")?.value == "" && document.querySelectorAll(".plain [data-item]").length > 0`)
 
 	w.Show(w.host+"/session/67a8478e-78dc-44ab-82ea-f65c8ead85f6", wide, "#keys")
 	if got := browser.Value[string](b, `document.querySelector(".meta").innerText`); !strings.Contains(got, "Claude Code") {

@@ -169,7 +169,11 @@ func (w *webTest) picture(name string) {
 // Every page fits every window, can be read in both schemes, and does nothing that its
 // policy forbids. With PIGREP_PICTURES, a directory, pictures of them are kept there.
 func TestWebPagesInABrowser(t *testing.T) {
-	w := newWebTest(t, samples, odd)
+	home := filepath.Join(t.TempDir(), "dev")
+	for _, dir := range []string{"claude/projects", "codex/sessions"} {
+		copySessions(t, filepath.Join(home, "."+filepath.FromSlash(dir)), filepath.Join("..", "..", "..", "testdata", "agents", filepath.FromSlash(dir)), home)
+	}
+	w := newWebTestIn(t, home, []string{samples, odd})
 	for _, p := range []struct{ name, address string }{
 		{"search", "/?q=token"},
 		{"start", "/"},
@@ -180,6 +184,9 @@ func TestWebPagesInABrowser(t *testing.T) {
 		{"branches", "/session/01956691-0000-7a3c-b111-222233334444"},
 		{"sessions", "/sessions"},
 		{"audit", "/audit"},
+		{"failures", "/audit?only=failures"},
+		{"files", "/audit?only=files"},
+		{"claude", "/session/67a8478e-78dc-44ab-82ea-f65c8ead85f6?q=test"},
 		{"usage", "/usage"},
 		{"usage-month", "/usage?since=2026-03-01&until=2026-03-31"},
 		{"status", "/status"},
@@ -220,7 +227,7 @@ func TestWebInABrowser(t *testing.T) {
 
 	// Type, character by character.
 	w.Show(w.host+"/", wide, "#keys")
-	b.Until("the list of sessions", `document.querySelectorAll(".found > li").length > 5`)
+	b.Until("the list of sessions", `document.querySelectorAll(".plain [data-item]").length > 5`)
 	b.Run(chromedp.SendKeys("#q", "token"))
 	b.Until("hits", `document.querySelectorAll(".hits mark").length > 3 && location.search == "?q=token"`)
 	b.Until("facets of the hits", `document.querySelector(".facets [href*='project%3Aatlas'] .n")?.innerText == "3"`)
@@ -331,7 +338,7 @@ func TestWebListOfHits(t *testing.T) {
 			e.querySelector("h3 a").href != e.querySelector(".hits a").href).map(e => e.innerText)`); len(list) > 0 {
 			t.Errorf("%q: titles that do not lead to the first hit: %q", query, list)
 		}
-		if tall := browser.Value[float64](w.Browser, `Math.max(...[...document.querySelectorAll(".found.lines > li")].map(e => e.getBoundingClientRect().height), 0)`); tall > 40 {
+		if tall := browser.Value[float64](w.Browser, `Math.max(...[...document.querySelectorAll(".plain tbody tr")].map(e => e.getBoundingClientRect().height), 0)`); tall > 40 {
 			t.Errorf("a session without hits is %v pixels high", tall)
 		}
 	}
