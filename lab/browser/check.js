@@ -10,7 +10,7 @@ function tooWide() {
 
 // scrolled lists what has to be scrolled sideways in a narrow window, and texts of a chart that touch.
 function scrolled() {
-	const seen = [...document.querySelectorAll("main *")].filter(e => e.checkVisibility() && !e.closest(".prose"))
+	const seen = [...document.querySelectorAll("main *")].filter(e => e.checkVisibility() && !e.closest(".prose, .numbers"))
 	const found = innerWidth > 600 ? [] : seen.filter(e => ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1).map(e => e.tagName + "." + e.className)
 	for (const chart of document.querySelectorAll(".chart svg")) {
 		const boxes = [...chart.querySelectorAll("text")].filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()]).filter(([text, box]) => box.width)

@@ -142,7 +142,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 		h := &list.Sessions[i]
 		cells := []Cell{
 			{Text: html.Line(human.Headline(h.Title)), Link: v.session(h.SessionPath, h.SessionID, "")},
-			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: v.minute(h.Modified)},
+			{Text: html.Line(human.Path(h.CWD, v.Home)), Front: true}, {Text: v.minute(h.Modified)},
 			{Text: human.Number(h.Messages), Number: true}, {Text: human.When(h.Tokens > 0, human.Short(h.Tokens)), Number: true}, {Text: h.CostText(), Number: true},
 		}
 		if several {

@@ -101,7 +101,7 @@ func render(t *testing.T, src *Source, name string) string {
 		}
 		return "week-sessions/s.html#" + entry
 	}}
-	page := &Report{Title: "Agent report: " + html.Line(name), Facts: []Fact{{"Sessions", "1"}, {"Only project", html.Line(name)}}, Coverage: html.Line(name)}
+	page := &Report{Title: "Agent report: " + html.Line(name), Facts: []Fact{{Name: "Sessions", Value: "1"}, {Name: "Only project", Value: html.Line(name)}}, Coverage: html.Line(name)}
 	usage, err := v.Usage(t.Context(), src, audit.Request{})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestReport(t *testing.T) {
 		`<a href="#usage"><b>$1.50</b> cost</a>`, `<a href="#usage"><b>0</b> tokens</a>`, `<a href="#tools"><b>20</b> calls</a>`, `<a href="#failures"><b>41</b> failed</a>`, `<a href="#risky"><b>1</b> risky</a>`,
 		`<section class="part" id="done">`, "Counted and quoted, the latest session first; 1 earlier session (pigrep recap)", "~/week · 2 turns", "1: main.go", "1 passed later: go test week", "1: 1507f8b week",
 		`<a href="week-sessions/s.html#e7">changed</a>`, `<a href="week-sessions/s.html#">open</a>`, `<a href="week-sessions/s.html#">ends</a>`, `1 prompt without a reply: &#34;week&#34;`,
-		"40 more calls", "worth a look, not proof of harm", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
+		"40 more calls", "worth a look, not proof of harm", "high: runs as another user", "<code>sudo bash</code>", `<span class="fact">also credentials</span>`,
 		`<a href="week-sessions/s.html#e1">2026-03-20 12:00</a>`,
 	} {
 		if !strings.Contains(out, want) {
