@@ -6,6 +6,7 @@
 # make check-remote  archives on a real OpenSearch, which Maven fetches into OPENSEARCH: one node, and three; needs JDK 17
 # make hosts     --on with a real sshd, which is installed if this user may: machines on loopback
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
+# make hooks     hooks in the real Claude Code, Codex and pi, if they can be installed
 # make test      the short tests, without the race detector; neither pages nor terminals
 # make slow      the tests of the whole program, with those that the short run leaves out
 # make screens   pages in Chromium and the interactive search in tmux
@@ -22,7 +23,7 @@
 # make docs      regenerate the tables, screens and pictures on pages
 # make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build tested try screens bench compare check check-all check-remote hosts slow fmt lint vet-cross vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
+.PHONY: build tested try screens bench compare check check-all check-remote hosts slow fmt lint vet-cross vuln realpi clients pi hooks test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
@@ -53,7 +54,7 @@ check: fmt lint test
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross race packages leaks vuln clients pi screens slow hosts race-all realpi check-remote machines wine torture
+ALL = vet-cross race packages leaks vuln clients pi hooks screens slow hosts race-all realpi check-remote machines wine torture
 REPORTED = vuln check-remote machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -140,6 +141,10 @@ clients:
 # Tests the package for pi in the real pi, if it can be installed.
 pi:
 	extensions/pi/test/check.sh
+
+# Runs hooks in agents that npm installs, with a model on this machine.
+hooks:
+	testdata/hooks/check.sh
 
 torture:
 	PIGREP_TORTURE=$(TIMES) go test -count=1 -timeout $$((2 * $(TIMES)))h ./index/... ./indexer ./query/... ./ui/cli ./ui/tui ./lab/e2e/...

@@ -158,6 +158,9 @@ func (p *parser) readType(all jsonl.Fields) {
 	case session.TypeCustomMessage:
 		e.CustomType = p.JSON.Name(all.Find("customType"))
 		p.readContent(all.Find("content"), session.KindNote)
+		for i := range e.Parts { // what a hook said repeats other sessions
+			e.Parts[i].Search = e.CustomType == "pigrep"
+		}
 		p.details(all.Find("details"))
 	case session.TypeContextEdit:
 		e.TargetID = p.JSON.String(all.Find("targetId"))

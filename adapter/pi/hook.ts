@@ -41,7 +41,7 @@ export default function (pi: any) {
 	pi.on("tool_result", async (event: any, ctx: any) => {
 		if (event.toolName !== "bash" || !event.isError) return;
 		const error = event.content.map((part: any) => part.text ?? "").join("\n");
-		const text = await call(ctx, { hook_event_name: "PostToolUseFailure", tool_name: "Bash", tool_input: event.input, error });
-		if (text) return { content: [...event.content, { type: "text", text }] };
+		const content = await call(ctx, { hook_event_name: "PostToolUseFailure", tool_name: "Bash", tool_input: event.input, error });
+		if (content) pi.sendMessage({ customType: "pigrep", content, display: false }, { deliverAs: "steer" });
 	});
 }

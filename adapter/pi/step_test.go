@@ -40,3 +40,13 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// What a hook of this program said repeats other sessions, as its answers do.
+func TestNotesOfHooks(t *testing.T) {
+	for _, typ := range []string{"pigrep", "other"} {
+		entries, _ := parseAll(t, `{"type":"custom_message","customType":"`+typ+`","content":"said","display":false}`)
+		if parts := entries[0].Parts; len(parts) != 1 || parts[0].Search != (typ == "pigrep") {
+			t.Errorf("%s: %+v", typ, parts)
+		}
+	}
+}

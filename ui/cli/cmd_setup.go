@@ -21,6 +21,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/files"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/ui/cli/amend"
@@ -41,8 +42,8 @@ type offer struct {
 	// add returns what is added to the text of the file: nothing if it is there already. It is nil if the file has
 	// nothing else.
 	add  func(text string) ([]amend.Insertion, error)
-	take func(text string) string // takes it out of a file that has changed since; may be nil
-	text string                   // of a file that has nothing else
+	take func(text, added string) string // takes it out of a file that has changed since; may be nil
+	text string                          // of a file that has nothing else
 }
 
 var (
@@ -114,7 +115,9 @@ func (f *offer) of(c client, server started) {
 		}
 		return amend.Member(text, server, c.key, "pigrep")
 	}
-	f.take = func(text string) string { return amend.Remove(text, nil, c.key, "pigrep") }
+	f.take = func(text, added string) string {
+		return amend.Prune(amend.Remove(text, nil, c.key, "pigrep"), added, c.key)
+	}
 }
 
 func addTOML(text string, server started) ([]amend.Insertion, error) {
@@ -170,9 +173,9 @@ func (f *offer) hooks(command, failure string) {
 		}
 		return all, nil
 	}
-	f.take = func(text string) string {
+	f.take = func(text, added string) string {
 		for _, event := range events {
-			text = amend.Remove(text, ownHook.MatchString, "hooks", event)
+			text = amend.Prune(amend.Remove(text, ownHook.MatchString, "hooks", event), added, "hooks", event)
 		}
 		return text
 	}
@@ -366,7 +369,7 @@ func (r *setupRun) undo(f *offer) error {
 	case ok && c.Before != nil:
 		text = *c.Before
 	case !ok && f.take != nil:
-		text = f.take(now)
+		text = f.take(now, strings.Join(lists.Map(c.Added, func(x amend.Insertion) string { return x.Text }), ""))
 	case !ok && out.Kind != files.Missing:
 		return errors.New("it has changed since: take out by hand what setup added")
 	}

@@ -226,12 +226,14 @@ func TestSetupIsUndoneLater(t *testing.T) {
 	edit(".bashrc", func(s string) string { return s + "y\n" })
 	edit(".pi/agent/extensions/pigrep.ts", func(s string) string { return s + "// mine\n" })
 	testkit.Check(t, os.Remove(filepath.Join(a.Home, ".claude", "settings.json")))
+	edit(".codex/hooks.json", func(s string) string { return strings.Replace(s, "{", "{\n  \"mine\": {},", 1) })
+	edit(".pi/agent/mcp.json", func(s string) string { return strings.Replace(s, `": {`, `":{`, 1) + " " })
 	code, said := run("", "--undo", "--yes")
 	if code != problem.ExitError || strings.Count(said, "left alone: ") != 1 || !strings.Contains(said, "not there any more") {
 		t.Errorf("%d: %s", code, said)
 	}
 	for name, want := range map[string]string{
-		".claude.json": "{\n  \"userID\": \"u\",\n  \"mcpServers\": {\n    \"other\": {}\n  }\n}\n", ".codex/config.toml": "b = 2\na = 1\n\n[tools]\n", ".bashrc": "x\ny\n",
+		".codex/hooks.json": "{\n  \"mine\": {}\n}\n", ".pi/agent/mcp.json": "{\n}\n ", ".claude.json": "{\n  \"userID\": \"u\",\n  \"mcpServers\": {\n    \"other\": {}\n  }\n}\n", ".codex/config.toml": "b = 2\na = 1\n\n[tools]\n", ".bashrc": "x\ny\n",
 	} {
 		if data, err := os.ReadFile(filepath.Join(a.Home, filepath.FromSlash(name))); err != nil || string(data) != want {
 			t.Errorf("%s is %q, want %q, %v", name, data, want, err)

@@ -99,15 +99,15 @@ func Element(text string, value any, path ...string) ([]Insertion, error) {
 	return add(text, at, "", value)
 }
 
-// Remove takes the member at a path of keys out of JSON or, if that is a list, its elements that ours tells by their
-// JSON.
+// Remove takes the member at a path of keys out of JSON or, with ours, the elements of the list there that it tells
+// by their JSON.
 func Remove(text string, ours func(string) bool, path ...string) string {
 	at, left, err := find(text, path)
 	if err != nil || len(left) > 0 {
 		return text
 	}
-	in, isIt := at, func(x *item) bool { return ours(text[x.start:x.end]) }
-	if text[at.start] != '[' {
+	in, isIt := at, func(x *item) bool { return text[at.start] == '[' && ours(text[x.start:x.end]) }
+	if ours == nil {
 		in, _, _ = find(text, path[:len(path)-1])
 		isIt = func(x *item) bool { return x.key == path[len(path)-1] }
 	}
@@ -126,6 +126,19 @@ func Remove(text string, ours func(string) bool, path ...string) string {
 		default:
 			text = text[:start] + text[x.end:]
 		}
+	}
+	return text
+}
+
+// Prune takes the member at a path of keys out of JSON, and those around it, if they are empty and their keys stand
+// in a text that was added.
+func Prune(text, added string, path ...string) string {
+	for ; len(path) > 0 && strings.Contains(added, `"`+path[len(path)-1]+`"`); path = path[:len(path)-1] {
+		at, left, err := find(text, path)
+		if err != nil || len(left) > 0 || strings.TrimSpace(text[at.start+1:at.end-1]) != "" {
+			break
+		}
+		text = Remove(text, nil, path...)
 	}
 	return text
 }

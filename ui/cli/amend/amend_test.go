@@ -90,6 +90,22 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// Objects that were added go when they are empty, others stay.
+func TestPrune(t *testing.T) {
+	for _, c := range [][3]string{
+		{`{"a": 1, "hooks": {"Start": []}}`, `"hooks": {"Start": [x]}`, `{"a": 1}`},
+		{`{"a": 1, "hooks": {"Start": []}}`, `"Start": [x]`, `{"a": 1, "hooks": {}}`},
+		{`{"hooks": {"Start": []}}`, `x`, `{"hooks": {"Start": []}}`},
+		{`{"hooks": {"Start": [1]}}`, `"hooks": {"Start": [x]}`, `{"hooks": {"Start": [1]}}`},
+		{`{"hooks": {"Start": [/* mine */]}}`, `"hooks": {"Start": [x]}`, `{"hooks": {"Start": [/* mine */]}}`},
+		{`{"hooks": 1}`, `"hooks"`, `{"hooks": 1}`},
+	} {
+		if got := Prune(c[0], c[1], "hooks", "Start"); got != c[2] {
+			t.Errorf("%s without %s: %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
 func TestAppend(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "x\ny\n", "a": "a\n\nx\ny\n", "a\n": "a\n\nx\ny\n", "a\r\n": "a\r\n\r\nx\r\ny\r\n", "\n": "\nx\ny\n",

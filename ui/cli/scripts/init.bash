@@ -6,7 +6,7 @@ __pigrep_tui() {
 	READLINE_LINE=$chosen
 	READLINE_POINT=${#READLINE_LINE}
 }
-if command -v pigrep >/dev/null; then
+if [[ $- == *i* ]] && command -v pigrep >/dev/null; then
 	bind -m emacs-standard -x '"{key}": __pigrep_tui'
 	bind -m vi-command -x '"{key}": __pigrep_tui'
 	bind -m vi-insert -x '"{key}": __pigrep_tui'
