@@ -75,6 +75,7 @@ type listEnd struct {
 // The narrowest terminals that show a column, and widths of columns.
 const (
 	roomForCost     = 72
+	roomForMessages = 84
 	roomForTokens   = 96
 	roomForModel    = 140
 	mostModel       = 24
@@ -91,7 +92,10 @@ func (s *Sessions) Sheet(layout Layout) table { return s.rows(layout) }
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
 	hosts := slices.ContainsFunc(s.List.Sessions, func(x row) bool { return x.Host != "" })
-	age := "AGE"
+	age, where := "AGE", "DIRECTORY"
+	if layout.Width < roomForTokens {
+		where = "PROJECT"
+	}
 	if layout.Dates {
 		age = "LAST MESSAGE"
 	}
@@ -107,9 +111,12 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Name: "last message (UTC)", Field: "modified"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
 			{column{Name: "working directory", Field: "cwd"}, func(x *row) cell { return textCell(x.CWD) }},
-			{column{Title: "DIRECTORY", Left: true}, func(x *row) cell {
+			{column{Title: where, Key: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
-				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, layout.Home)), max(leastDirectory, layout.Width/6))
+				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, layout.Home)), layout.Width/6)
+				if layout.Width < roomForTokens {
+					dir = terminal.Clip(terminal.Clean(human.Project(x.CWD)), leastDirectory)
+				}
 				return cell{Text: dir, Style: DimStyle, Link: x.CWD}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
@@ -120,7 +127,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Title: "TOKENS", Right: true, From: roomForTokens}, func(x *row) cell { return textCell(human.When(x.Tokens > 0, human.Short(x.Tokens))) }},
 			{column{Title: "COST", Right: true, From: roomForCost}, func(x *row) cell { return textCell(x.CostText()) }},
 			{column{Name: "hits", Title: human.When(s.Searched, "HITS"), Right: true}, s.hits},
-			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
+			{column{Title: "MSGS", Right: true, From: roomForMessages}, func(x *row) cell { return countCell(x.Messages) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
 			fieldColumn("sessionId", func(x *row) string { return x.SessionID }),
 			fieldColumn("name", func(x *row) string { return x.Name }),
@@ -224,16 +231,17 @@ func (s *Sessions) narrow(t *Text) {
 		if c.Style != nil {
 			name = t.Style(c.Style, name)
 		}
-		facts := []string{human.When(x.Undated, "~") + t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Host, x.Agent, false)}
+		count := human.Plural(x.Messages, "message", "messages")
 		if s.Searched {
-			facts[2] = "hits " + s.hits(x).Text
+			count = "hits " + s.hits(x).Text
 		}
-		line := "  " + human.Joined(" · ", facts...)
-		dir := terminal.Clean(human.Path(x.CWD, t.Home))
-		if room := t.Width - terminal.Width(line) - 3; dir != "" && room >= 8 {
-			line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
+		line := ""
+		for _, fact := range []string{human.When(x.Undated, "~") + t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), t.Badge(x.Host, x.Agent, false), t.Links.File(terminal.Clip(terminal.Clean(human.Project(x.CWD)), leastDirectory), x.CWD), count} {
+			if longer := human.Joined(" · ", line, fact); terminal.Width(longer) <= t.Width-2 {
+				line = longer
+			}
 		}
-		t.Print(name, "\n", t.Dim(terminal.Clip(line, t.Width)), "\n")
+		t.Print(name, "\n", t.Dim("  "+line), "\n")
 	}
 }
 

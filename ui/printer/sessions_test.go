@@ -11,6 +11,7 @@ import (
 
 	"pigrep/internal/price"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
@@ -133,6 +134,26 @@ func TestSessionsNameFilesWithoutHeader(t *testing.T) {
 		var b bytes.Buffer
 		if err := New(&b, FormatText, Layout{Width: width}).Print(list); err != nil || !strings.Contains(b.String(), "01bbcccc") {
 			t.Errorf("at %d columns: %v\n%s", width, err, b.String())
+		}
+	}
+}
+
+// Each session has its project at every width.
+func TestSessionsHaveTheirProject(t *testing.T) {
+	list := &sessions.Response{}
+	for i, cwd := range []string{"/home/u/work/clients/oh-my-posh", `D:\oh-my-posh`, "/oh-my-posh/"} {
+		x := sessions.Session{}
+		x.SessionID, x.Agent, x.CWD, x.Messages, x.Cost = fmt.Sprint("0123456", i), []string{"claude", "codex", "pi"}[i], cwd, 1232, 123.45
+		x.Title, x.Tokens, x.Modified = strings.Repeat("Website redesign ", 1+4*i), 1e8, at(50*24*time.Hour)
+		list.Sessions = append(list.Sessions, x)
+	}
+	for width := 40; width <= 160; width++ {
+		for _, searched := range []bool{false, true} {
+			var b bytes.Buffer
+			testkit.Check(t, New(&b, FormatText, Layout{Width: width, Now: now, Several: true}).Print(&Sessions{List: list, Searched: searched}))
+			if n := strings.Count(b.String(), "oh-my-posh"); n != 3 {
+				t.Errorf("at %d columns %d of 3 sessions have their project:\n%s", width, n, b.String())
+			}
 		}
 	}
 }
