@@ -31,6 +31,7 @@ type LineParser[M any] struct {
 	ToolOf func(name string) Tool                                       // in place of Tools
 	OnCall func(c *session.EntryCall, does Tool, arguments jsonl.Value) // reads the command and the files of a call, in place of what its Tool says
 	Steps  map[string]session.Step                                      // see StepOf; nil if Read sets the step
+	Anew   bool                                                         // pending entries are written again with their facts: see session.Repetition
 
 	// Of the current entry.
 	All          jsonl.Fields
@@ -115,7 +116,7 @@ func (p *LineParser[M]) Object(v jsonl.Value, emit func(*session.Entry)) {
 	if p.Steps != nil {
 		e.Step = p.StepOf(p.Steps, e.CustomType, p.Kind, e.Role)
 	}
-	if p.Known.Facts && !e.Pending && !e.Repeats {
+	if p.Known.Facts && !e.Repeats && (!e.Pending || p.Anew) {
 		p.addFacts()
 		e.Facts = p.FactsOf()
 	}

@@ -211,7 +211,10 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 				r.documents = append(r.documents, document(e, i, rec.File))
 			}
 			if e.Pending {
-				r.held = append(r.held, heldEntry{e.Offset, cloned(r.documents)})
+				if r.held = append(r.held, heldEntry{e.Offset, cloned(r.documents)}); len(r.held) > session.MaxPending && !rec.Notes { // the record has forgotten the first
+					r.addAll(r.held[0].documents, rec)
+					r.held = r.held[1:]
+				}
 			} else {
 				r.addAll(r.documents, rec)
 			}

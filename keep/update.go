@@ -231,6 +231,7 @@ func (u *update) keep(it item) error {
 	if err != nil {
 		return errors.Join(errOriginal, err)
 	}
+	text.Verbatim()
 	defer text.Close()
 	packed, size := text.Packed(), f.Size
 	if text.Virtual() != nil { // a copy has its lines

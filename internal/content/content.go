@@ -68,6 +68,7 @@ type File struct {
 	Info  fs.FileInfo
 	limit int64 // of the text that is decompressed; 0 for none
 	text  *text // nil unless the file is packed
+	lines bool  // line feeds are no text: the file is one document
 }
 
 // Open opens the session file with a logical path for reading: the plain file, or if there
@@ -92,9 +93,15 @@ func Open(path string, limit int64) (*File, error) {
 	f, err := New(stored, limit)
 	if err != nil {
 		stored.Close()
+		return nil, err
 	}
-	return f, err
+	f.lines = strings.HasSuffix(path, document)
+	return f, nil
 }
+
+// document ends the name of a file that is one JSON document. Its text is one line: line feeds between its values
+// are spaces.
+const document = ".json"
 
 // Stat returns what the system says of the file that Open would open.
 func Stat(path string) (fs.FileInfo, error) {
@@ -166,6 +173,9 @@ func New(stored *os.File, limit int64) (*File, error) {
 	return f, nil
 }
 
+// Verbatim makes line feeds of a document part of its text.
+func (f *File) Verbatim() { f.lines = false }
+
 // Packed reports whether the text is not what is stored: the file is compressed, or Virtual.
 func (f *File) Packed() bool { return f.text != nil }
 
@@ -199,6 +209,15 @@ func (f *File) Close() error {
 // ReadAt reads text. Of a compressed file, the text before the offset is decompressed too
 // unless it still is at hand.
 func (f *File) ReadAt(b []byte, offset int64) (n int, err error) {
+	if f.lines {
+		defer func() {
+			for i := range b[:n] {
+				if b[i] == '\n' {
+					b[i] = ' '
+				}
+			}
+		}()
+	}
 	if f.text == nil {
 		return f.Stored.ReadAt(b, offset)
 	}

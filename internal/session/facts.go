@@ -133,7 +133,7 @@ type EntryCall struct {
 	Dir     string    // where the command runs, or where relative paths begin; "" for the working directory of the entry
 	Files   []FileUse // that the arguments name
 	Outcome           // of nested calls, shells and calls that have Ended
-	Ended   bool      // its entry says how it ended, or its agent writes no result
+	Ended   bool      // no result follows: its agent writes none, or its Outcome is known
 	Escapes bool      // it asks to run outside of the agent's sandbox
 	Unread  bool      // it is a script that runs commands which are not literal
 }
@@ -498,6 +498,21 @@ func (c *CallFact) MadeFail(program string) bool {
 		}
 	}
 	return false
+}
+
+// Replace puts a call in the place of the same one in an entry at one of these offsets, which is hidden now. It
+// reports whether there was one.
+func (f *Facts) Replace(c CallFact, of []int64) bool {
+	if len(of) == 0 {
+		return false
+	}
+	i := f.last(c.ID)
+	if i < 0 || !slices.Contains(of, f.Calls[i].Offset) {
+		return false
+	}
+	f.changed(calls, i)
+	f.Calls[i] = c
+	return true
 }
 
 // Answer joins a result with the last call with the id, and returns the call; nil

@@ -273,7 +273,7 @@ type Repetition struct {
 	Again   bool    // its agent may write an entry again: only the first of those with one ID, place, time and length counts as a message
 	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone
 	Shadows []int64 // offsets of earlier Pending entries that repeat this one: they are hidden from now on
-	Pending bool    // a later entry may say Shadows of it; a pending entry has no facts
+	Pending bool    // a later entry may say Shadows of it; it has no facts, or those of the later one take their place: usage with a UsageOf, calls with an id
 }
 
 // Part is one searchable piece of an entry.

@@ -235,7 +235,9 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 	if fact.HasResult {
 		settle(&fact, e.Parts)
 	}
-	to.AddCall(fact)
+	if !to.Replace(fact, e.Shadows) {
+		to.AddCall(fact)
+	}
 }
 
 // command adds the programs of the shell command that was dissected last.
