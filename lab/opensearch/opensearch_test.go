@@ -39,6 +39,9 @@ func newMachine(t *testing.T, sessions string) *machine {
 }
 
 func (m *machine) command(args ...string) *exec.Cmd {
+	if i := slices.Index(args, "--from"); i >= 0 && !slices.Contains(args, "--wait") { // other programs run too
+		args = slices.Insert(slices.Clone(args), i, "--wait", "2m")
+	}
 	cmd := exec.Command(m.program, args...)
 	cmd.Dir = m.home
 	cmd.Env = append(os.Environ(), "HOME="+m.home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "TZ=UTC", "PIGREP_INDEX_DIR=", "PIGREP_CONFIG=none")
