@@ -36,7 +36,7 @@ var cursor = regexp.MustCompile(`(?m)^Next page: cursor .*$`)
 
 // agentsAsk compares the answers of two servers to agents, by the client of the protocol's makers.
 func agentsAsk(t *testing.T, m *machine, host string) {
-	named := regexp.MustCompile(`( ·)? ` + regexp.QuoteMeta(host) + `\b( pi\b)?`) // what only answers of several machines say
+	named := regexp.MustCompile(`( ·)? ` + regexp.QuoteMeta(host) + `\b( pi\b)?| · pi\b`) // what only answers of several machines say
 	connect := func(args ...string) *mcp.ClientSession {
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 		s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: m.command(append([]string{"mcp"}, args...)...)}, nil)

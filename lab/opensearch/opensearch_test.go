@@ -5,6 +5,7 @@ package opensearch
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -166,24 +167,9 @@ func TestOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range commands {
-		args := strings.Fields(line)
-		if before, phrase, ok := strings.Cut(line, ` "`); ok {
-			args = append(strings.Fields(before), `"`+phrase)
-		}
-		there, errs, code := m.run(append(args, "--from", "team")...)
-		here, _, want := m.run(append(args, "--session-dir", m.sessions)...)
-		there = unnamed(there, host, m)
-		here = resumes.ReplaceAllString(here, "") // what is elsewhere is not resumed here
-		if args[0] == "sessions" {
-			there, here = short.ReplaceAllString(there, ""), short.ReplaceAllString(here, "")
-		}
-		if args[0] == "search" { // its order comes from the statistics of what was sent
-			there, here = sorted(there), sorted(here)
-		}
-		if there != here || code != want {
-			t.Errorf("%s: exit code %d, %s\n%s, want %d\n%s", line, code, errs, there, want, here)
-		}
+		asksAlike(t, m, host, line)
 	}
+	t.Run("parts", func(t *testing.T) { inParts(t, url, host) })
 	t.Run("words", func(t *testing.T) { everyWord(t, m, url, "pigrep") })
 	t.Run("nowhere", func(t *testing.T) { nowhere(t, url) })
 	t.Run("forged", func(t *testing.T) { forged(t, url) })
@@ -240,6 +226,63 @@ func TestOneNode(t *testing.T) {
 			}
 		}
 	})
+}
+
+// asksAlike asks the archive and this machine a question, whose answers are the same.
+func asksAlike(t *testing.T, m *machine, host, line string) {
+	t.Helper()
+	args := strings.Fields(line)
+	if before, phrase, ok := strings.Cut(line, ` "`); ok {
+		args = append(strings.Fields(before), `"`+phrase)
+	}
+	there, errs, code := m.run(append(args, "--from", "team")...)
+	here, _, want := m.run(append(args, "--session-dir", m.sessions)...)
+	there = unnamed(there, host, m)
+	here = resumes.ReplaceAllString(here, "") // what is elsewhere is not resumed here
+	if args[0] == "sessions" {
+		there, here = short.ReplaceAllString(there, ""), short.ReplaceAllString(here, "")
+	}
+	if args[0] == "search" { // its order comes from the statistics of what was sent
+		there, here = sorted(there), sorted(here)
+	}
+	if there != here || code != want {
+		t.Errorf("%s: exit code %d, %s\n%.3000s, want %d\n%.3000s", line, code, errs, there, want, here)
+	}
+}
+
+// inParts asks about more sessions than one part of an archive has: each counts once, and lists are in order.
+func inParts(t *testing.T, url, host string) {
+	dir := t.TempDir()
+	for i := range 1100 {
+		begun := time.Date(2026, 3, 2, 9, 0, i, 0, time.UTC)
+		at := func(seconds int) string {
+			return begun.Add(time.Duration(seconds) * time.Second).Format("2006-01-02T15:04:05.000Z")
+		}
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"0%07d-part","timestamp":%q,"cwd":"/p/%d"}
+{"type":"message","id":"a%[1]d","parentId":null,"timestamp":%[4]q,"message":{"role":"user","content":[{"type":"text","text":"zebra number%[1]d"}]}}
+{"type":"message","id":"b%[1]d","parentId":"a%[1]d","timestamp":%[5]q,"message":{"role":"assistant","content":[{"type":"toolCall","id":"c%[1]d","name":"tool%[3]d","arguments":{"command":"ls %[1]d"}}],"provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":%[1]d,"output":2,"cost":{"total":0.01}}}}
+{"type":"message","id":"d%[1]d","parentId":"b%[1]d","timestamp":%[6]q,"message":{"role":"toolResult","toolCallId":"c%[1]d","toolName":"tool%[3]d","content":[{"type":"text","text":"done"}],"isError":%[7]t}}
+`, i, at(0), i%7, at(1), at(2), at(3+i%5), i%3 == 0)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.jsonl", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newMachine(t, dir)
+	m.setUp(url, "--prefix", "parts")
+	m.push()
+	for _, line := range strings.Split(`tools
+tools calls -n 1050
+tools calls tool3 -n 5
+usage --by model
+usage --by project
+grep -c zebra
+grep --sort newest --limit 1030 zebra
+grep -l number7
+search -n 0 --flat zebra
+search -n 0 --flat number77
+sessions -n 0 --project 3`, "\n") {
+		asksAlike(t, m, host, line)
+	}
 }
 
 // unnamed leaves out of an answer what only answers of several machines have: the name of the machine.

@@ -52,12 +52,15 @@ func TestRanking(t *testing.T) {
 				list[i] = list[i*every]
 			}
 			list = list[:len(list)/every]
-			here, _ := ranking.Mean(list)
-			for i := range list {
-				r := &list[i]
-				r.Pigrep = set.Measure(r.Grades, ask(t, set, m, r.Query, "--flat", "-n", "50"), ask(t, set, m, r.Query, "-n", "20"))
+			measure := func(where ...string) ranking.Figures {
+				for i := range list {
+					r := &list[i]
+					r.Pigrep = set.Measure(r.Grades, ask(t, set, m, r.Query, append(where, "--flat", "-n", "50")...), ask(t, set, m, r.Query, append(where, "-n", "20")...))
+				}
+				mean, _ := ranking.Mean(list)
+				return mean
 			}
-			there, _ := ranking.Mean(list)
+			here, there := measure("--session-dir", sessions), measure("--from", "team")
 			t.Logf("%v\nhere  %.3f\nthere %.3f", ranking.Measures, here, there)
 			for _, i := range []int{ranking.NDCG, ranking.Grouped} {
 				if here[i]-there[i] > mostLost {
@@ -68,13 +71,13 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// ask asks the archive as the measurement asks the index.
+// ask asks the program as the measurement asks the index.
 func ask(t *testing.T, set *ranking.Set, m *machine, query string, flags ...string) ranking.Answer {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := m.run(append(append([]string{"search", "--from", "team", "--json"}, flags...), append([]string{"--"}, strings.Fields(query)...)...)...)
+	out, errs, code := m.run(append(append([]string{"search", "--json"}, flags...), append([]string{"--"}, strings.Fields(query)...)...)...)
 	var answer struct {
 		Hits     []search.Hit
 		Sessions []search.SessionHit

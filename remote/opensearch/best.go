@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
@@ -17,7 +18,7 @@ import (
 
 // A search takes two round trips: the engine ranks the best parts and sends their lines, and then the
 // summaries and records of their sessions. How frequent the words are is in the engine's explanations
-// of its scores.
+// of the scores of a few parts.
 
 const (
 	leastBest   = 60   // parts that are compared, or
@@ -25,6 +26,7 @@ const (
 	mostBest    = 600  // this many
 	bestMore    = 6    // sessions that compete with those that are shown
 	mostTotal   = 1000 // hits that the engine counts
+	explained   = 4    // parts whose scores the engine explains, which takes it as long as many others
 	wholeBoost  = 12   // of parts with every word, so that they come before parts with some
 	kindsFactor = 8    // of what the weight of a kind adds to a score, about the score of a word
 )
@@ -97,7 +99,17 @@ func (c *compiled) isRanked(q *Question) bool {
 // best reads the sessions with the best parts.
 func (p *Part) best(ctx context.Context) (*sent, error) {
 	a, size := p.archive, min(max(leastBest, bestFactor*p.q.Wanted), mostBest)
-	found, err := p.rank(ctx, size)
+	s := &sent{words: &words.Statistics{Terms: make(map[string]int)}}
+	var found *hits[document]
+	first, both := errgroup.WithContext(ctx)
+	first.Go(func() (err error) {
+		found, err = p.rank(both, size)
+		return err
+	})
+	if len(p.asked.terms) > 0 {
+		first.Go(func() error { return p.explain(both, s.words) })
+	}
+	err := first.Wait()
 	if isStatus(err, http.StatusNotFound) {
 		err = cmp.Or(a.check(ctx), err)
 	}
@@ -110,13 +122,11 @@ func (p *Part) best(ctx context.Context) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sent{words: &words.Statistics{Terms: make(map[string]int)}}
 	byKey := make(map[string]*fileHits)
 	var files []*fileHits
 	lower := 0
 	for i := range found.Hits.Hits {
 		h := &found.Hits.Hits[i]
-		h.Explanation.add(s.words)
 		key := h.Source.FileKey
 		if h.err != nil || key == "" {
 			p.damage(cmp.Or(key, h.ID))
@@ -161,10 +171,24 @@ func (p *Part) best(ctx context.Context) (*sent, error) {
 	return s, nil
 }
 
+// explain takes from the scores of a few parts with the words that were typed how frequent these are.
+func (p *Part) explain(ctx context.Context, s *words.Statistics) error {
+	body := object{
+		"size": explained, "query": object{"bool": object{"should": lists.Map(p.asked.terms, has)}}, "track_total_hits": false, "explain": true, "_source": false,
+	}
+	found, err := find[struct{}](ctx, p.archive, p.archive.everything(), "&search_type=dfs_query_then_fetch", body)
+	if err == nil {
+		for i := range found.Hits.Hits {
+			found.Hits.Hits[i].Explanation.add(s)
+		}
+	}
+	return err
+}
+
 // rank returns the best parts.
 func (p *Part) rank(ctx context.Context, size int) (*hits[document], error) {
 	body := object{
-		"size": size, "query": p.asked.scoring(p.asked.sessions), "track_total_hits": mostTotal, "explain": true, "_source": withoutRecords,
+		"size": size, "query": p.asked.scoring(p.asked.sessions), "track_total_hits": mostTotal, "_source": withoutRecords,
 	}
 	if p.q.Newest || p.asked.scored == nil {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}

@@ -751,8 +751,18 @@ func (p *Part) count(ctx context.Context, x *Excerpt, s *sent) error {
 	if x.words = s.words; x.words == nil {
 		x.words, err = p.archive.Count(ctx, slices.Collect(maps.Keys(here.Terms)))
 	} else {
-		for t, n := range here.Terms { // what the engine does not say is about as rare as in what it sent
-			x.words.Terms[t] = max(x.words.Terms[t], n)
+		all, sent := 1, 1 // how often the words are there of which the engine says it
+		for t, n := range here.Terms {
+			if of := x.words.Terms[t]; of > 0 {
+				all, sent = all+max(of, n), sent+n
+			}
+		}
+		for t, n := range here.Terms { // for each of those that were sent, there are about as many of others
+			of := x.words.Terms[t]
+			if of == 0 {
+				of = min(n*all/sent, x.words.Documents)
+			}
+			x.words.Terms[t] = max(of, n)
 		}
 	}
 	if err == nil {
