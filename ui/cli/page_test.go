@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pigrep/ui/cli/app"
 )
@@ -185,5 +186,51 @@ func TestPageOfAudit(t *testing.T) {
 				t.Errorf("%s has %s: %s", address, empty, body[max(0, strings.Index(body, empty)-200):strings.Index(body, empty)])
 			}
 		}
+	}
+}
+
+// Usage begins with today, this week and this month, and has what a session and a commit cost; rows have their
+// shares; a row, a bar of a project and an entry of a legend lead to what they count.
+func TestPageOfUsage(t *testing.T) {
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	line := func(id, parent, message string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":%q,"message":%s}`+"\n", id, parent, now, message)
+	}
+	spent := func(cost string) string {
+		return `"usage":{"input":100,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":120,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":` + cost + `}}`
+	}
+	text := fmt.Sprintf(`{"type":"session","version":3,"id":"spender","timestamp":%q,"cwd":"/p/spender"}`+"\n", now) +
+		line("a", "null", `{"role":"assistant","provider":"p","model":"dear","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"git commit -m x"}}],`+spent("3")+`}`) +
+		line("b", `"a"`, `{"role":"toolResult","toolCallId":"t","toolName":"bash","isError":false,"content":[{"type":"text","text":"[main 1234567] x"}]}`) +
+		line("c", `"b"`, `{"role":"assistant","provider":"p","model":"cheap","content":[{"type":"text","text":"done"}],`+spent("1")+`}`)
+	get := pages(t, map[string]string{"spender.jsonl": text})
+	_, body := get("/usage?project=spender")
+	_, tiles, _ := strings.Cut(body, `<ul class="tiles">`)
+	tiles, _, _ = strings.Cut(tiles, "</ul>")
+	if got, want := textOf(tiles), "$4.00 today $4.00 this week $4.00 this month $4.00 cost 240 tokens $4.00 per session $4.00 per commit"; got != want {
+		t.Errorf("usage begins with %q, want %q", got, want)
+	}
+	byModel := textOf(piece(body, "usage"))
+	for _, want := range []string{"$3.00 1 75%", "$1.00 1 25%"} {
+		if !strings.Contains(byModel, want) {
+			t.Errorf("%q is missing: %s", want, byModel)
+		}
+	}
+	links := regexp.MustCompile(`<li><a href="([^"]*)"><svg[^>]*><rect[^>]*/></svg> dear · \$3.00</a>`).FindAllStringSubmatch(body, -1)
+	if len(links) != 1 {
+		t.Fatalf("%d entries of legends name the model with its cost", len(links))
+	}
+	_, body = get(html.UnescapeString(links[0][1]))
+	if _, tiles, _ = strings.Cut(body, `<ul class="tiles">`); !strings.HasPrefix(textOf(tiles), "$3.00 today") {
+		t.Errorf("the legend leads to %s", textOf(tiles[:200]))
+	}
+	_, body = get("/usage")
+	project := regexp.MustCompile(`<a href="([^"]*project=[^"]*spender[^"]*)" tabindex`).FindStringSubmatch(body)
+	if project == nil {
+		t.Fatal("no bar leads to the project")
+	}
+	_, body = get(html.UnescapeString(project[1]))
+	if _, tiles, _ = strings.Cut(body, `<ul class="tiles">`); !strings.HasPrefix(textOf(tiles), "$4.00 today") {
+		t.Errorf("the bar of a project leads to %s", textOf(tiles[:200]))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
+	"pigrep/internal/timespec"
 	"pigrep/query/audit"
 	"pigrep/query/fix"
 	"pigrep/query/recap"
@@ -196,6 +198,8 @@ type View struct {
 	Session func(path, id, entry string) string
 	// Period returns the address of a day, week or month of a section; nil for none.
 	Period func(label string) string
+	// Filter returns the address of the sections for a value of a field; nil for none.
+	Filter func(field, value string) string
 	// More returns the address of the section with an id alone; nil for none.
 	More func(id string) string
 	Only string // the id of the only section to show, with all its rows; "" for all sections
@@ -378,34 +382,32 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	if models.Total.HasCost() {
 		spent = Fact{Name: "cost" + human.When(models.Total.Unpriced > 0, ", at least"), Value: human.Cents.Text(models.Total.Cost)}
 	}
-	d.Figures = []Fact{spent, {Name: "tokens", Value: human.Short(models.Total.Tokens)}}
-	first, last := Span(req, &models.Coverage)
-	over, err := src.Usage(ctx, groupedBy(req, chart.PeriodFor(first, last), "model"))
+	recent, err := v.recent(ctx, src, req)
 	if err != nil {
 		return nil, err
 	}
-	cost := chart.Usage(over, v.Home)
-	d.draw(cost)
-	if over.Total.Cost > 0 {
-		tokens := chart.UsedTokens(over, v.Home)
-		tokens.ColourLike(cost)
-		d.draw(tokens)
+	d.Figures = append(recent, spent, Fact{Name: "tokens", Value: human.Short(models.Total.Tokens)})
+	programs, err := src.Commands(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	if last.Sub(first) > shortest {
-		days, err := src.Usage(ctx, groupedBy(req, "day"))
-		if err != nil {
+	if cost := models.Total.Cost; cost > 0 {
+		d.Figures = append(d.Figures, Fact{Name: "per session", Value: human.Cents.Text(cost / float64(max(1, models.Total.Sessions)))})
+		if n := commits(programs); n > 0 {
+			d.Figures = append(d.Figures, Fact{Name: "per commit", Value: human.Cents.Text(cost / float64(n))})
+		}
+	}
+	if v.Only == "" {
+		if err := d.drawUsage(ctx, src, req, models); err != nil {
 			return nil, err
 		}
-		calendar := chart.Usage(days, v.Home)
-		calendar.Kind, calendar.Title = chart.Calendar, "Calendar of days"
-		d.draw(calendar)
 	}
 	for _, by := range []string{"model", "agent", "project", "session"} {
 		t := models
 		if by != "model" {
 			shown := groupedBy(req, by)
 			if by == "session" { // of many
-				shown.Rows = mostRows
+				shown.Rows = v.rows(mostRows)
 			}
 			if t, err = src.Usage(ctx, shown); err != nil {
 				return nil, err
@@ -414,16 +416,128 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		if by == "agent" && len(t.Rows) < 2 {
 			continue
 		}
-		d.table(printer.NewUsageAudit(t, nil, nil, mostRows, v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
-			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
+		d.table(printer.NewUsageAudit(t, nil, nil, v.rows(mostRows), v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
+			if by == "session" {
+				return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
+			}
+			return v.filter(by, t.Rows[i].Value(by))
 		})
-		if by == "project" && len(t.Rows) > 1 {
+		if d.err == nil && len(t.Rows) > 1 {
+			d.Tables[len(d.Tables)-1].addShares(t)
+		}
+		if by == "project" && len(t.Rows) > 1 && v.Only == "" {
 			projects := chart.Usage(t, v.Home)
 			projects.Top(mostRanked, leastShare)
+			if v.Filter != nil {
+				projects.Links = lists.Map(t.Rows[:len(projects.Labels)], func(r audit.UsageRow) string { return v.filter(by, r.Value(by)) })
+			}
 			d.draw(projects)
 		}
 	}
 	return []*Section{d.Section}, d.err
+}
+
+// filter returns the address of the sections for a value of a field; "" for none.
+func (v *View) filter(field, value string) string {
+	if v.Filter == nil || value == "" {
+		return ""
+	}
+	return v.Filter(field, value)
+}
+
+// drawUsage draws cost and tokens over time, and the days of the last year.
+func (d *draft) drawUsage(ctx context.Context, src *Source, req audit.Request, models *audit.UsageTable) error {
+	first, last := Span(req, &models.Coverage)
+	over, err := src.Usage(ctx, groupedBy(req, chart.PeriodFor(first, last), "model"))
+	if err != nil {
+		return err
+	}
+	drawn := func(c *chart.Chart) *chart.Chart {
+		for i := range c.Series {
+			if name := c.Series[i].Name; slices.ContainsFunc(models.Rows, func(r audit.UsageRow) bool { return r.Value("model") == name }) {
+				c.Series[i].Link = d.filter("model", name)
+			}
+		}
+		return c
+	}
+	cost := drawn(chart.Usage(over, d.Home))
+	d.draw(cost)
+	if over.Total.Cost > 0 {
+		tokens := drawn(chart.UsedTokens(over, d.Home))
+		tokens.ColourLike(cost)
+		d.draw(tokens)
+	}
+	if last.Sub(first) <= shortest {
+		return nil
+	}
+	days, err := src.Usage(ctx, groupedBy(req, "day"))
+	if err != nil {
+		return err
+	}
+	if year := last.In(d.Now.Location()).Format("2006-"); d.Period != nil { // the years before have addresses of their own
+		days.Rows = slices.DeleteFunc(days.Rows, func(r audit.UsageRow) bool { return !strings.HasPrefix(r.Day, year) })
+	}
+	calendar := chart.Usage(days, d.Home)
+	calendar.Kind, calendar.Title = chart.Calendar, "Calendar of days"
+	d.draw(calendar)
+	return nil
+}
+
+// recent returns what was used today, in this week and in this month; nil if the request names a time, or sections have no
+// addresses.
+func (v *View) recent(ctx context.Context, src *Source, req audit.Request) (list []Fact, err error) {
+	if v.Period == nil || !req.Since.IsZero() || !req.Until.IsZero() {
+		return nil, nil
+	}
+	for _, name := range []string{"today", "this week", "this month"} {
+		span, err := timespec.Parse(name, v.Now)
+		if err != nil {
+			return nil, err
+		}
+		during := groupedBy(req, "model")
+		during.Since, during.Until = span.Start, span.End
+		t, err := src.Usage(ctx, during)
+		if err != nil {
+			return nil, err
+		}
+		value := human.Cents.Text(t.Total.Cost)
+		if t.Total.Cost == 0 && t.Total.Tokens > 0 {
+			value = human.Short(t.Total.Tokens) + " tokens"
+		}
+		year, week := v.Now.ISOWeek()
+		label := map[string]string{"today": v.Now.Format(time.DateOnly), "this week": fmt.Sprintf("%04d-W%02d", year, week), "this month": v.Now.Format("2006-01")}[name]
+		list = append(list, Fact{Name: name, Value: value, Link: v.Period(label)})
+	}
+	return list, nil
+}
+
+// commits returns how many commands made a commit.
+func commits(t *audit.CommandTable) (n int) {
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Program == "git commit" {
+			n += r.Calls - r.Failed
+		}
+	}
+	return n
+}
+
+// addShares adds the share of each row: of the cost, or of the tokens if no cost is known.
+func (t *Table) addShares(usage *audit.UsageTable) {
+	t.Head = append(t.Head, Cell{Text: "share", Number: true})
+	for i := range t.Rows {
+		share := float64(usage.Rows[i].Tokens) / float64(max(1, usage.Total.Tokens))
+		if usage.Total.Cost > 0 {
+			share = usage.Rows[i].Cost / usage.Total.Cost
+		}
+		text := human.When(share > 0, human.Percent(share))
+		if text == "0.0%" {
+			text = "<0.1%"
+		}
+		t.Rows[i].Cells = append(t.Rows[i].Cells, Cell{Text: text, Number: true})
+	}
+	if t.Total != nil {
+		t.Total = append(t.Total, Cell{Text: "100%", Number: true})
+	}
 }
 
 // shortest is the least time for a calendar to say more than bars.
@@ -446,7 +560,13 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	if err != nil {
 		return nil, err
 	}
-	d.draw(chart.Tools(over, v.Home))
+	calls := chart.Tools(over, v.Home)
+	if v.More != nil {
+		for i := range calls.Series {
+			calls.Series[i].Link = v.More(map[bool]string{false: "tools", true: "failures"}[calls.Series[i].Failed])
+		}
+	}
+	d.draw(calls)
 	d.table(printer.NewToolsAudit(tools, nil, v.rows(mostRows), v.layout()), "By tool", len(tools.Rows), nil)
 	actions, err := src.Tools(ctx, groupedBy(req, "action"))
 	if err != nil {

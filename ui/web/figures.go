@@ -113,13 +113,16 @@ func (s *Server) spec(v url.Values, names ...string) (filter.Spec, error) {
 // sections renders the sections of a page. A period in a chart links to the same page for
 // that period, and a session links to its conversation.
 func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of sectionsOf) (template.HTML, error) {
+	with := func(name, value string) string {
+		other := maps.Clone(v)
+		other.Del("only")
+		other.Set(name, value)
+		return withParams(r.URL.Path, other)
+	}
 	view := &report.View{
 		Home: s.Home, Now: s.Now().In(s.Zone), Only: v.Get("only"),
-		More: func(id string) string {
-			other := maps.Clone(v)
-			other.Set("only", id)
-			return withParams(r.URL.Path, other)
-		},
+		More:    func(id string) string { return with("only", id) },
+		Filter:  with,
 		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, searchParams{}) },
 		Period: func(label string) string {
 			first, end := chart.Span(label)

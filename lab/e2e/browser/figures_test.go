@@ -67,7 +67,7 @@ func TestWebFigures(t *testing.T) {
 	until("a period of the project", `/project=atlas&since=20..-..-..&until=20..-..-../.test(location.search) && !!document.querySelector(".part")`)
 	b.Run(chromedp.NavigateBack())
 	until("back", `!location.search.includes("until=20") && location.search.includes("project=atlas")`)
-	b.Click(".figures a")
+	b.Click(".figures a[href^='/session/']")
 	until("a conversation", `location.pathname.startsWith("/session/") && !!document.querySelector("article")`)
 	w.Show(w.host+"/audit", wide, "#keys")
 	b.Click("#failures .figures a")
