@@ -47,7 +47,7 @@ const (
 	mostPending  = 2 << 20 // bytes that are indexed before the start of a session is answered
 	startTokens  = 400
 	failTokens   = 60
-	hookSessions = 3  // that are told
+	hookSessions = 2  // that are told
 	hookLessons  = 12 // sessions that are looked at for errors that came back
 	hookWithin   = 2 * time.Second
 )

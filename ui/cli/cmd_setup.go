@@ -75,13 +75,13 @@ func (o *setupOptions) offers(a *app.App) (list []offer) {
 			for _, c := range clients {
 				if c.name == name && c.own != "" {
 					note, _, _ := strings.Cut(c.note, ";")
-					add("MCP server", c.path(a, dir), note).of(c, server)
+					add(whatServer, c.path(a, dir), note).of(c, server)
 				}
 			}
-			add("skill", skillPath(&s), "").text = skillText
+			add("the skill, which says when to search, and how", skillPath(&s), "").text = skillText
 		}
 		if h := s.Hooks; h.File != "" {
-			f := add("hooks", filepath.Join(dir, filepath.FromSlash(h.File)), h.Note)
+			f := add("hooks, which tell it what was done here last and how the same error was repaired", filepath.Join(dir, filepath.FromSlash(h.File)), h.Note)
 			if own, _ := json.Marshal(ownCommand(a)); h.Text != "" {
 				f.text = strings.Replace(h.Text, `"PROGRAM"`, string(own), 1)
 			} else {
@@ -91,12 +91,14 @@ func (o *setupOptions) offers(a *app.App) (list []offer) {
 	}
 	for _, c := range clients {
 		if _, err := os.Stat(filepath.Dir(c.path(a, ""))); c.own != "" && !served[c.name] && err == nil {
-			list = append(list, offer{to: c.name, what: "MCP server", path: c.path(a, "")})
+			list = append(list, offer{to: c.name, what: whatServer, path: c.path(a, "")})
 			list[len(list)-1].of(c, server)
 		}
 	}
 	return append(list, shellOffer(a)...)
 }
+
+const whatServer = "the MCP server, with tools that search sessions"
 
 func skillPath(s *adapter.Skills) string { return filepath.Join(s.Dir, "pigrep", "SKILL.md") }
 
@@ -199,7 +201,7 @@ func shellOffer(a *app.App) []offer {
 	if shell == "fish" {
 		line = fmt.Sprintf("command -q %[1]s; and %[1]s init fish | source\n", own)
 	}
-	return []offer{{to: shell, what: "Ctrl-O searches sessions", path: filepath.Join(dir, path), add: func(text string) ([]amend.Insertion, error) {
+	return []offer{{to: shell, what: "a key, Ctrl-O, that searches sessions", path: filepath.Join(dir, path), add: func(text string) ([]amend.Insertion, error) {
 		if ownInit.MatchString(text) {
 			return nil, nil
 		}
@@ -224,6 +226,7 @@ type setupRun struct {
 	done    map[string]*change
 	left    int // files that were left alone
 	changed int
+	asked   int
 }
 
 // ownStart is how much of a file says that setup wrote it, in bytes.
@@ -286,7 +289,7 @@ func (r *setupRun) undone(offers []offer) (list []offer) {
 
 // add adds what an offer is about.
 func (r *setupRun) add(f *offer) error {
-	fmt.Fprintf(r.Out, "%s: %s in %s\n", f.to, f.what, human.Path(f.path, r.Home))
+	fmt.Fprintf(r.Out, "%s: %s, in %s\n", f.to, f.what, human.Path(f.path, r.Home))
 	_, now, list, err := f.plan()
 	if err != nil {
 		return err
@@ -358,7 +361,7 @@ func (f *offer) plan() (out *files.Output, now string, list []amend.Insertion, e
 // undo takes out what was added to a file.
 func (r *setupRun) undo(f *offer) error {
 	c := r.done[f.path]
-	fmt.Fprintf(r.Out, "%s: %s in %s\n", f.to, f.what, human.Path(f.path, r.Home))
+	fmt.Fprintf(r.Out, "%s: %s, in %s\n", f.to, f.what, human.Path(f.path, r.Home))
 	out, now, err := readUser(f.path)
 	if err != nil {
 		return err
@@ -417,7 +420,7 @@ func (r *setupRun) save() error {
 	return cmp.Or(err, writeUser(out, 0o600, string(data)))
 }
 
-// mostShown is how many lines of an addition are shown before the user is asked.
+// mostShown is how many lines of a new file are shown in full before the user is asked.
 const mostShown = 28
 
 // show prints lines that are added or taken out.
@@ -428,8 +431,8 @@ func (r *setupRun) show(sign string, list []amend.Insertion) {
 		}
 		lines := strings.Split(strings.ReplaceAll(strings.Trim(x.Text, ",\r\n"), "\r", ""), "\n")
 		shown := lines
-		if len(lines) > mostShown && !r.DryRun {
-			shown = lines[:mostShown]
+		if len(lines) > mostShown && !r.DryRun && x.At == 0 {
+			shown = lines[:6]
 		}
 		for _, line := range shown {
 			fmt.Fprintf(r.Out, "  %s %s\n", sign, line)
@@ -475,6 +478,9 @@ func (r *setupRun) wants(question string) (bool, error) {
 	}
 	if err := r.Out.Flush(); err != nil {
 		return false, err
+	}
+	if r.asked++; r.asked == 1 {
+		fmt.Fprintln(r.Streams.Err, "  y: yes, n: no, a: yes to all that follow, q: end")
 	}
 	fmt.Fprintf(r.Streams.Err, "  %s [y/N/a/q] ", question)
 	line, err := r.answers.ReadString('\n')

@@ -80,7 +80,7 @@ func TestSetupIsUndone(t *testing.T) {
 			if diff := testkit.Diff(before, treeOf(t, a.Home)); diff != "" {
 				t.Fatalf("--dry-run has changed files: %s", diff)
 			}
-			if code, said := run("", "--yes"); code != problem.ExitDone || !strings.Contains(said, "Claude Code: hooks in ~") {
+			if code, said := run("", "--yes"); code != problem.ExitDone || !strings.Contains(said, "Claude Code: hooks, which") {
 				t.Fatalf("--yes ends with %d: %s", code, said)
 			}
 			after := treeOf(t, a.Home)
