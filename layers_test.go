@@ -33,7 +33,7 @@ var floors = map[string][]string{
 	"query":        {"merge", "recap", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "entry", "literal", "docset", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
-	"adapter":      {"agents", "claude", "codex", "copilot", "cursor", "gemini", "pi", "."},
+	"adapter":      {"agents", "claude", "codex", "copilot", "cursor", "gemini", "opencode", "pi", "."},
 	"internal":     {"redact", "price", "shellcmd", "diff", "session", "human", "terminal", "timespec", "jsonl", "bytescan", "content", "lite", "files", "lists", "near", "script"},
 }
 

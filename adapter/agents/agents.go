@@ -9,11 +9,12 @@ import (
 	"pigrep/adapter/copilot"
 	"pigrep/adapter/cursor"
 	"pigrep/adapter/gemini"
+	"pigrep/adapter/opencode"
 	"pigrep/adapter/pi"
 )
 
 // All returns the agents in the order in which they are listed. The first gets the
 // files that no root assigns to another.
 func All() []adapter.Agent {
-	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), gemini.New(), pi.NewOhMyPi(), pi.NewPrime(), pi.NewOpenClaw()}
+	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), gemini.New(), pi.NewOhMyPi(), pi.NewPrime(), pi.NewOpenClaw(), opencode.New()}
 }

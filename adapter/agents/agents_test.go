@@ -24,7 +24,7 @@ var (
 )
 
 // options are what agents add themselves.
-var options = []string{"resume", "fork", "--session", "--session-dir", "--fork", "--resume", "--fork-session", "-C", "agent", "--session-id", "--message", "continue"}
+var options = []string{"resume", "fork", "--session", "--session-dir", "--fork", "--resume", "--fork-session", "-C", "-s", "agent", "--session-id", "--message", "continue"}
 
 // No agent puts what a session file says on a command line where the program would take it for an
 // option, or for something other than an id, a directory or the path of the file. Where a session

@@ -540,3 +540,22 @@ func (db *DB) scan(name, column, text string, columns []string, visit func(Row) 
 	}
 	return db.rows(t.root, 0, &left, read)
 }
+
+// Get returns what a row has in the columns; nil if there is no row of this number.
+func (db *DB) Get(name string, id int64, columns ...string) ([]Value, error) {
+	t, err := db.described(name)
+	if err != nil {
+		return nil, err
+	}
+	left := int(db.pages) + 1
+	p, ok, err := db.find(t.root, id, &left)
+	if err != nil || !ok {
+		return nil, err
+	}
+	r, err := p.record()
+	values := make([]Value, len(columns))
+	for i := 0; i < len(columns) && err == nil; i++ {
+		values[i], err = t.value(&r, t.place(columns[i]), id)
+	}
+	return values, err
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"pigrep/adapter"
+	"pigrep/adapter/opencode"
 	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/internal/content"
@@ -157,6 +159,100 @@ func TestDatabaseGrows(t *testing.T) {
 	h.wantHits(t, res.Reader, map[string][]string{"feijoas": nil})
 }
 
+const openTables = `
+CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, directory text NOT NULL, title text NOT NULL, version text NOT NULL, revert text,
+  time_created integer NOT NULL, time_updated integer NOT NULL);
+CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE INDEX message_session_time_created_id_idx ON message (session_id, time_created, id);
+CREATE INDEX part_session_idx ON part (session_id);
+CREATE TABLE account (id text PRIMARY KEY, access_token text NOT NULL);
+INSERT INTO account VALUES ('a', 'secrettoken');
+INSERT INTO session VALUES ('ses_one', 'p', NULL, '/srv/open', 'New session - 2026', '1.14.48', NULL, 1790000000000, 1790000000000);
+`
+
+// Rows of OpenCode are written again until they are complete. As long as the program only adds, the lines of a session only grow, and
+// after every write the index is the one that is made at once.
+func TestOpenCodeGrows(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, pi.New(), opencode.New())
+	path := filepath.Join(h.dir, ".local", "share", "opencode", "opencode.db")
+	testkit.Check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	db := openSQL(t, path)
+	at := int64(1_790_000_000_000)
+	do := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(statement, args...); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	do("PRAGMA journal_mode=wal")
+	do(openTables)
+	message := func(id, data string) {
+		at += 10
+		do("INSERT INTO message VALUES (?, 'ses_one', ?, ?, ?)", id, at, at, strings.ReplaceAll(data, "AT", fmt.Sprint(at)))
+	}
+	part := func(message, id, data string) {
+		at += 10
+		do("INSERT OR REPLACE INTO part VALUES (?, ?, 'ses_one', ?, ?, ?)", id, message, at, at, strings.ReplaceAll(data, "AT", fmt.Sprint(at)))
+	}
+	const reply = `"role":"assistant","providerID":"p","modelID":"m","tokens":{"input":5,"output":7,"reasoning":2,"cache":{"read":1,"write":0}},"cost":0.5`
+	file, text := filepath.Join(path, "ses_one.jsonl"), ""
+	for i, change := range []func(){
+		func() { message("msg_1", `{"role":"user","time":{"created":AT}}`) },
+		func() { part("msg_1", "prt_1", `{"type":"text","text":"about the acerola"}`) },
+		func() { part("msg_1", "prt_2", `{"type":"text","text":"Called the Read tool","synthetic":true}`) },
+		func() { message("msg_2", `{`+reply+`,"time":{"created":AT}}`) },
+		func() { part("msg_2", "prt_3", `{"type":"step-start","snapshot":"x"}`) },
+		func() { part("msg_2", "prt_4", `{"type":"text","text":"","time":{"start":1790000000100}}`) },
+		func() {
+			part("msg_2", "prt_4", `{"type":"text","text":"I look for the babaco","time":{"start":1790000000100,"end":AT}}`)
+		},
+		func() {
+			part("msg_2", "prt_5", `{"type":"tool","tool":"bash","callID":"c","state":{"status":"pending","input":{},"raw":""}}`)
+		},
+		func() {
+			part("msg_2", "prt_5", `{"type":"tool","tool":"bash","callID":"c","state":{"status":"running","input":{"command":"ls cherimoya"},"time":{"start":1790000000120}}}`)
+		},
+		func() {
+			part("msg_2", "prt_5", `{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{"command":"ls cherimoya"},"output":"durian\n","metadata":{"exit":2},"time":{"start":1790000000120,"end":AT}}}`)
+		},
+		func() { part("msg_2", "prt_6", `{"type":"step-finish","reason":"stop","cost":0.5}`) },
+		func() {
+			do("UPDATE message SET data = ?, time_updated = ? WHERE id = 'msg_2'", `{`+reply+`,"time":{"created":1790000000040,"completed":1790000000200},"finish":"stop"}`, at+1)
+		},
+		func() {
+			do("UPDATE message SET data = ?, time_updated = ? WHERE id = 'msg_1'", `{"role":"user","time":{"created":1790000000010},"summary":{"diffs":[]}}`, at+2)
+		},
+		func() {
+			part("msg_2", "prt_5", `{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{"command":"ls cherimoya"},"output":"durian\n","metadata":{"exit":2},"time":{"start":1790000000120,"end":1790000000100,"compacted":AT}}}`)
+		},
+		func() { do("UPDATE session SET title = 'Fruit', time_updated = time_updated + 1") },
+		func() { message("msg_3", `{"role":"user","time":{"created":AT}}`) },
+	} {
+		change()
+		before := everyByte(t, filepath.Dir(path))
+		res := h.update(t)
+		equalStates(t, fmt.Sprint("write ", i), state(t, res.Reader), state(t, h.again(t).update(t).Reader))
+		if diff := cmp.Diff(before, everyByte(t, filepath.Dir(path))); diff != "" {
+			t.Fatalf("reading changed something: %s", diff)
+		}
+		now := textOf(t, file)
+		if whole := text[:strings.LastIndexByte(text, '\n')+1]; !strings.HasPrefix(now, whole) {
+			t.Errorf("write %d changed a line:\n%s\n%s", i, whole, now)
+		}
+		text = now
+	}
+	res := h.checked(t)
+	h.wantHits(t, res.Reader, map[string][]string{
+		"acerola": {"prompt 2"}, "babaco": {"reply 5"}, "cherimoya": {"call 6"}, "durian": {"result 7"}, "kind:system read": {"system 3"}, "secrettoken": nil, "fruit": {"title 2"},
+	})
+	// An undo takes rows away.
+	do("DELETE FROM part WHERE message_id = 'msg_2'")
+	do("DELETE FROM message WHERE id > 'msg_1'")
+	h.wantHits(t, h.checked(t).Reader, map[string][]string{"acerola": {"prompt 2"}, "durian": nil})
+}
+
 // A database that cannot be read is one error, and its sessions are neither new nor gone.
 func TestUnreadableDatabase(t *testing.T) {
 	t.Parallel()
@@ -283,8 +379,9 @@ type databaseTruth struct {
 	Errors  int                `json:"error_results"`
 	Usage   map[string]float64 `json:"usage"`
 	Session struct {
-		Header struct{ ID, CWD string }
-		First  string `json:"first_prompt"`
+		Header  struct{ ID, CWD string }
+		ID, CWD string
+		First   string `json:"first_prompt"`
 	} `json:"session"`
 	Phrases []struct{ Phrase, Kind string } `json:"phrases"`
 }
@@ -297,28 +394,40 @@ func TestDatabasesAsTheirTruth(t *testing.T) {
 		root = filepath.Join(testkit.Root(), "testdata")
 	}
 	seen := 0
-	for _, from := range []string{"openclaw-sqlite/home"} {
+	for _, from := range []string{"openclaw-sqlite/home", "opencode/home", "opencode/home-1.2.6", "opencode/home-1.3.2", "opencode/home-1.18-migrated"} {
 		dir := filepath.Join(root, "agents", filepath.FromSlash(from))
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
-		h := newHome(t, pi.New(), pi.NewOpenClaw())
+		h := newHome(t, pi.New(), pi.NewOpenClaw(), opencode.New())
 		truths := copyHome(t, dir, h.dir)
 		res := h.checked(t)
 		byID := make(map[string]session.Summary)
 		for _, s := range res.Reader.Summaries() {
-			if s.Agent == pi.OpenClawName && !s.Notes {
+			if !s.Notes {
 				byID[s.ID] = s
 			}
 		}
 		for name, truth := range truths {
 			seen++
+			if truth.Session.ID != "" {
+				truth.Session.Header.ID, truth.Session.Header.CWD = truth.Session.ID, truth.Session.CWD
+			}
 			s, ok := byID[truth.Session.Header.ID]
 			if !ok {
 				t.Errorf("%s: not found", name)
 				continue
 			}
 			compareTruth(t, h, s, name, truth)
+			for _, p := range truth.Phrases {
+				found := false
+				for _, hit := range h.hits(t, res.Reader, strconv.Quote(p.Phrase)) {
+					found = found || string(hit.Kind) == p.Kind // in another session if this is a fork
+				}
+				if !found && p.Kind != string(session.KindOther) {
+					t.Errorf("%s: %s %q is not found", name, p.Kind, p.Phrase)
+				}
+			}
 		}
 	}
 	if testkit.Fixtures() != "" && seen < 9 {
@@ -360,9 +469,15 @@ func compareTruth(t *testing.T, h home, s session.Summary, name string, truth da
 	// The other reader has no details, and knows no reset and no call within a call.
 	delete(kinds, string(session.KindDetails))
 	delete(truth.Kinds, string(session.KindOther))
-	truth.Kinds[string(session.KindMeta)] += truth.Types["reset"]
+	delete(tools, session.ShellTool)
+	if n := truth.Types["reset"]; n > 0 {
+		truth.Kinds[string(session.KindMeta)] += n
+	}
 	got := []any{kinds, tools, results, failed, usage.Input, usage.Output, usage.CacheRead, fmt.Sprintf("%.6f", usage.Cost), s.CWD}
 	u := truth.Usage
+	if generated, ok := u["generated"]; ok {
+		u["output"] = generated
+	}
 	want := []any{truth.Kinds, truth.Tools, truth.Results, truth.Errors, int64(u["input"]), int64(u["output"]), int64(u["cacheRead"]), fmt.Sprintf("%.6f", u["cost"]), truth.Session.Header.CWD}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -510,7 +510,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	}
 	r.Fork = o.Fork || o.In != ""
 	ask := func(fork bool, dir string) (*adapter.Resumption, error) {
-		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file.Packed(), Restored: o.Restored})
+		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file.Packed() && file.Virtual() == nil, Restored: o.Restored})
 		if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 			err = &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason, Reason: obstacle.Reason,
 				Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
