@@ -88,7 +88,7 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	if o.Filters.On(filter.Here) {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.Print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Layout.Links, Environ: o.environ(a)}
+	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.Print, Choose: o.Print || o.choosing, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Layout.Links, Environ: o.environ(a)}
 	ui.Request = search.Request{Sort: order, AllWords: o.AllWords, PhraseBytes: search.FastPhraseBytes, Answers: true, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"

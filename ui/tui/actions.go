@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,18 @@ func (m *Model) planResume(p Place, how How) tea.Cmd {
 	})
 }
 
-// pressEnter resumes a session, and shows one of another machine, where it cannot be resumed.
+// pressEnter opens the conversation at the hit, on the whole screen, and unfolds the entry there. Where a session
+// is chosen, it takes that.
 func (m *Model) pressEnter() tea.Cmd {
-	if p, ok := m.target(); ok && p.isElsewhere() {
-		return m.showInPager()
-	} else if ok {
-		return m.planResume(p, How{Run: true})
+	if p, ok := m.target(); ok {
+		switch {
+		case m.options.Choose && !p.isElsewhere():
+			return m.resume()
+		case m.panes.zoom && m.reading:
+			return m.toggleFold()
+		}
+		m.panes.zoom = false
+		return m.zoom()
 	}
 	if mean := m.search.found.DidYouMean; mean != "" && m.search.shown == m.query.text {
 		m.query.set(mean)
@@ -41,7 +48,21 @@ func (m *Model) pressEnter() tea.Cmd {
 	return nil
 }
 
-// resumed ends the program with the command, or first shows its warnings.
+// resume resumes the session, unless it is on another machine.
+func (m *Model) resume() tea.Cmd {
+	switch p, ok := m.target(); {
+	case !ok:
+		m.say("no session is selected")
+	case p.isElsewhere():
+		m.say("the session is on another machine, which can resume it")
+	default:
+		return m.planResume(p, How{Run: true})
+	}
+	return nil
+}
+
+// resumed ends the program with the command. Before an agent starts, it asks once, unless a session is to be
+// chosen; then it only shows warnings.
 func (m *Model) resumed(p Place, how How, r *Resume, err error) tea.Cmd {
 	moved, isMoved := errors.AsType[*MovedError](err)
 	switch {
@@ -59,9 +80,14 @@ func (m *Model) resumed(p Place, how How, r *Resume, err error) tea.Cmd {
 			what += " (its own directory is gone)"
 		}
 		return m.copyText(r.Command, what)
-	case len(r.Warnings) > 0 && m.warned != p && !m.options.Print:
+	case (len(r.Warnings) > 0 || !m.options.Choose && how.Dir == "") && m.warned != p && !m.options.Print:
 		m.warned = p
-		m.say("%s; press Enter again to resume anyway", strings.Join(r.Warnings, "; "))
+		keys := cmp.Or(m.keysOf("resume"), "r")
+		if m.options.Choose {
+			keys = "Enter"
+		}
+		start := fmt.Sprintf("press %s again to start %s", keys, r.Argv[0]) + human.When(r.Dir != "", " in "+m.path(r.Dir))
+		m.say("%s", human.Joined("; ", append(slices.Clone(r.Warnings), start)...))
 		return nil
 	}
 	m.done.Resume = r
@@ -202,6 +228,7 @@ func (m *Model) actionMenu(chosen []Place) *menu {
 	for _, f := range m.options.Formats {
 		add("", "export "+what+" as "+f, "", func(m *Model) tea.Cmd { return m.export(chosen, f) })
 	}
+	add("resume", "resume the session", noSession, (*Model).resume)
 	add("pager", "read the conversation in a pager", noSession, (*Model).showInPager)
 	add("editor", "open the session file in an editor", noSession, (*Model).edit)
 	add("mark-session", "mark the session, or unmark it", noSession, (*Model).markSession)

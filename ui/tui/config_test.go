@@ -51,7 +51,7 @@ func TestConfiguredKeys(t *testing.T) {
 	if e := c.Check(); e != nil {
 		t.Fatal(e)
 	}
-	d := drive(t, Options{Config: c, Query: "token"}, 120, 40)
+	d := drive(t, Options{Config: c, Query: "token"}, 160, 40)
 	if screen := plainScreen(d.Model); !strings.Contains(screen, "F11 help") || !strings.Contains(screen, "Ctrl-X filter") {
 		t.Errorf("the last line does not name the keys:\n%s", screen)
 	}

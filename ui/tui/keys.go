@@ -74,7 +74,9 @@ var bindings = []binding{
 	{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
 	{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
-	{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory; read it if it is on another machine", nil, (*Model).pressEnter},
+	{groupDo, "", []string{"enter"}, inMain, "read the conversation at the hit, on the whole screen; there, unfold the entry", nil, (*Model).pressEnter},
+	{groupDo, "resume", []string{"alt+r", "f12"}, inMain, "resume the session: asked once, its agent runs in its directory; so does r in the preview", nil, (*Model).resume},
+	{groupDo, "", []string{"r"}, inPreview, "", nil, (*Model).resume},
 	{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
 	{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
 	{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
@@ -317,18 +319,20 @@ func (m *Model) hints() []hint {
 		case m.preview.find.text() != "":
 			return []hint{{"Esc", "end of search"}, m.hint("find-next", "next"), m.hint("find-previous", "previous"), fold}
 		case m.panes.zoom:
-			return []hint{{"Esc", "back to the list"}, {"?", "help"}, m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit")}
+			return []hint{{"Esc", "back to the list"}, {"r", "resume"}, {"?", "help"}, m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit")}
 		}
-		return []hint{{"?", "help"}, m.hint("switch-pane", "back"), m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
+		return []hint{{"?", "help"}, m.hint("switch-pane", "back"), {"r", "resume"}, m.hint("find", "find"), {"p", "prompts"}, fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
 	help := m.hint("help", "help")
 	if m.isEmpty() {
 		help = hint{"?", "help"}
 	}
-	hints := []hint{{"Enter", "resume"}, m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("one-line", "one line each")}
-	if p, ok := m.target(); ok && p.isElsewhere() {
-		hints[0] = hint{"Enter", "read"}
-		hints = slices.Delete(hints, 4, 5)
+	hints := []hint{{"Enter", "read"}, m.hint("resume", "resume"), help, m.hint("switch-pane", "preview"), m.hint("filters", "filter"), m.hint("one-line", "one line each")}
+	switch p, ok := m.target(); {
+	case ok && p.isElsewhere():
+		hints = slices.Delete(hints, 1, 2)
+	case m.options.Choose:
+		hints[0], hints[1] = hint{"Enter", "resume"}, m.hint("zoom", "read")
 	}
 	if m.panes.hide {
 		hints = slices.Insert(hints, 2, m.hint("hide-preview", "show both"))

@@ -153,7 +153,7 @@ func TestEnterWaitsForTheAnswer(t *testing.T) {
 		{"a line that was chosen", "token", "down,up,enter", "/s/6.jsonl"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := drive(t, Options{Backend: b}, 80, 24)
+			d := drive(t, Options{Backend: b, Choose: true}, 80, 24)
 			for _, key := range append([]string{test.typed}, strings.Split(test.then, ",")...) {
 				for _, k := range keyPresses(key) {
 					d.send(k)
@@ -208,24 +208,28 @@ func plainScreen(m *Model) string {
 func TestResume(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		d := drive(t, Options{}, 80, 24)
-		d.keys("token", "enter")
+		d.keys("token", "alt+r")
+		if d.quit || !strings.Contains(plainScreen(d.Model), "press Alt-R again to start pi in ") {
+			t.Errorf("it does not ask once:\n%s", plainScreen(d.Model))
+		}
+		d.keys("alt+r")
 		if !d.quit || d.done.Resume == nil || d.done.Resume.Argv[2] != "/s/1.jsonl" {
-			t.Errorf("Enter: quit %t, %+v", d.quit, d.done.Resume)
+			t.Errorf("Alt-R: quit %t, %+v", d.quit, d.done.Resume)
 		}
 	})
 	t.Run("after a warning", func(t *testing.T) {
 		d := drive(t, Options{}, 80, 24)
-		d.keys("token", "down", "down", "down", "enter")
-		if d.quit || !strings.Contains(plainScreen(d.Model), "written to in the last minute; press Enter again") {
+		d.keys("token", "down", "down", "down", "alt+r")
+		if d.quit || !strings.Contains(plainScreen(d.Model), "written to in the last minute; press Alt-R again") {
 			t.Fatalf("a warning does not show:\n%s", plainScreen(d.Model))
 		}
-		d.keys("enter")
+		d.keys("alt+r")
 		if !d.quit || d.done.Resume == nil {
-			t.Errorf("the second Enter does not resume")
+			t.Errorf("the second Alt-R does not resume")
 		}
 	})
 	t.Run("print", func(t *testing.T) {
-		d := drive(t, Options{Print: true}, 80, 24)
+		d := drive(t, Options{Print: true, Choose: true}, 80, 24)
 		d.keys("token", "down", "down", "down", "enter")
 		if !d.quit || d.done.Resume == nil {
 			t.Errorf("with --print a warning stops")
@@ -237,7 +241,7 @@ func TestResume(t *testing.T) {
 			dir  string
 		}{{[]string{"enter"}, "/home/u/new/gone"}, {[]string{"down", "enter"}, "/home/u/src"}, {[]string{"~/other", "enter"}, "~/other"}} {
 			d := drive(t, Options{WorkDir: "/home/u/src"}, 80, 24)
-			d.keys("token", "down", "down", "down", "down", "down", "down", "enter")
+			d.keys("token", "down", "down", "down", "down", "down", "down", "alt+r")
 			screen := plainScreen(d.Model)
 			if d.quit || !strings.Contains(screen, "~/gone is gone; continue a copy in:") || !strings.Contains(screen, "~/src  the current directory") {
 				t.Fatalf("there is no choice of directories:\n%s", screen)
@@ -260,7 +264,7 @@ func TestResume(t *testing.T) {
 	})
 	t.Run("not possible", func(t *testing.T) {
 		d := drive(t, Options{}, 100, 24)
-		d.keys("token", "down", "down", "down", "down", "down", "enter")
+		d.keys("token", "down", "down", "down", "down", "down", "alt+r")
 		if d.quit || !strings.Contains(plainScreen(d.Model), "the session's directory is gone — do this instead") {
 			t.Errorf("why it cannot be resumed is not said:\n%s", plainScreen(d.Model))
 		}
@@ -444,7 +448,7 @@ func TestArchive(t *testing.T) {
 	}
 	d.send(State{Generation: 1, Ready: true, Archive: "archive team", Pushed: pushed})
 	d.keys("down")
-	if got := last(); !strings.Contains(got, "Enter resume") || !strings.Contains(got, "archive team · pushed 3h ago") {
+	if got := last(); !strings.Contains(got, "Alt-R resume") || !strings.Contains(got, "archive team · pushed 3h ago") {
 		t.Errorf("for one of this machine: %q", got)
 	}
 	found = search.Response{Total: 1_234_567, TotalAny: 23_456_789}
@@ -795,5 +799,36 @@ func TestLooserWaysAreSaid(t *testing.T) {
 	d := drive(t, Options{Backend: b, Query: "token"}, 120, 24)
 	if screen := plainScreen(d.Model); !strings.Contains(screen, "1 hit, 696 with similar spelling (Alt-N)") {
 		t.Errorf("the screen:\n%s", screen)
+	}
+}
+
+// Enter opens the conversation at the hit, and Esc leads back to the list with the same selection. Where a
+// session is to be chosen, Enter takes it without a question; elsewhere nothing but the key of resuming does, and
+// it asks once.
+func TestEnterOpensTheConversation(t *testing.T) {
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
+		d := drive(t, Options{Query: "token"}, size[0], size[1])
+		d.keys("down", "down")
+		at, _ := d.results.selected()
+		d.keys("enter")
+		if l := d.layout(); d.quit || !d.reading || !l.whole || d.preview.want.Place != at {
+			t.Errorf("%v: Enter does not show the conversation at %v on the whole screen", size, at)
+		}
+		d.keys("enter", "enter", "esc")
+		if back, _ := d.results.selected(); d.quit || d.reading || d.layout().whole || back != at {
+			t.Errorf("%v: Esc does not lead back to the hit", size)
+		}
+		d.keys("tab", "r")
+		if d.quit || !strings.Contains(plainScreen(d.Model), "again to start pi in ~") {
+			t.Errorf("%v: an agent starts without a question:\n%s", size, plainScreen(d.Model))
+		}
+		d.keys("alt+r")
+		if !d.quit || d.done.Resume == nil {
+			t.Errorf("%v: it asks twice", size)
+		}
+	}
+	d := drive(t, Options{Query: "token", Choose: true}, 80, 24)
+	if d.keys("enter"); !d.quit || d.done.Resume == nil {
+		t.Error("a session that is to be chosen is not taken")
 	}
 }

@@ -285,14 +285,14 @@ func TestNarrowPreviewFollowsTheSelection(t *testing.T) {
 	}
 }
 
-// The last line always has Enter and Tab.
-func TestEnterAndTabAreHints(t *testing.T) {
+// The last line always has what reads and what resumes.
+func TestReadAndResumeAreHints(t *testing.T) {
 	for width := 30; width <= 200; width += 10 {
 		for _, query := range []string{"", "token", "zorblaxq token", "token project:nope"} {
 			d := drive(t, Options{Query: query}, width, 24)
 			lines, _ := d.screen()
 			last := ansi.Strip(lines[len(lines)-1])
-			for _, hint := range []string{"Enter resume", "Tab preview"} {
+			for _, hint := range []string{"Enter read", "Alt-R resume"} {
 				if !strings.Contains(last, hint) {
 					t.Errorf("%d columns, %q: no %q in %q", width, query, hint, last)
 				}

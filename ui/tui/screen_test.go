@@ -111,7 +111,10 @@ func TestScreens(t *testing.T) {
 		{"no word", []string{"ctrl+u", "..."}},
 		{"an error", []string{"ctrl+u", "broken"}},
 		{"help", []string{"f1"}},
-		{"a session that pi does not resume", []string{"esc", "ctrl+u", "token", "down", "down", "down", "down", "down", "enter"}},
+		{"a session that pi does not resume", []string{"esc", "ctrl+u", "token", "down", "down", "down", "down", "down", "alt+r"}},
+		{"a conversation at its hit", []string{"enter"}},
+		{"before an agent starts", []string{"esc", "up", "up", "enter", "r"}},
+		{"back in the list", []string{"esc"}},
 		{"a session without id and time", []string{"esc", "down", "down", "down", "down", "down"}},
 	}
 	for _, size := range []struct{ width, height int }{{40, 12}, {80, 24}, {200, 60}} {

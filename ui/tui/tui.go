@@ -41,6 +41,7 @@ type Options struct {
 	Note    string         // shown until the first key; "" for none
 	Request search.Request // the filters of every search; Text, Limit and Now are ignored
 	Print   bool           // the caller runs the command: nothing is run here, and suspending is disabled
+	Choose  bool           // Enter takes the session, to be resumed
 	History string         // path of the file with earlier queries; "" for none
 	Home    string         // shown as ~; "" when there is none
 	WorkDir string

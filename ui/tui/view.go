@@ -274,7 +274,7 @@ func (m *Model) status(v view) string {
 	widthOf := func(n int) int { return terminal.Width(v.hints(hints[:min(n, len(hints))], v.dim)) }
 	const gap = 2
 	if left == "" { // a message matters more than a hint
-		needed := 2 // Enter and Tab
+		needed := 2 // reading and resuming
 		if m.width >= previewFrom {
 			needed++
 		}
