@@ -46,11 +46,18 @@ for _ in 1 2 3 4; do
 	keys Down
 done
 
-# What is elsewhere is not resumed here: Enter reads it, and its command says where it is.
+# What is elsewhere is not resumed here: it is read, and its command says where it is.
 keys C-u
 type_ 'haystack'
 until_shown '> haystack' '3 hits' 'archive team · pushed now' 'Enter read'
 keys Enter
+until_gone '> haystack'
+until_shown '▶─' 'second straw'
+keys r
+until_shown 'on another machine'
+keys Escape
+until_shown '> haystack' 'Enter read'
+keys F3
 until_gone 'Enter read'
 until_shown 'second straw' 'END'
 keys q

@@ -136,11 +136,18 @@ until_shown '[Enter]'
 keys Enter
 until_shown '> haystack' '4 hits'
 
-# Resuming runs pi in the directory of the session.
+# Enter opens the conversation at the hit. Resuming asks once, and runs pi in the directory of the session.
 keys C-u
 type_ 'needle'
 until_shown '> needle' '▌ '
 keys Enter
+until_gone '> needle'
+until_shown '▶─' '▎'
+keys Escape
+until_shown '> needle' 'Alt-R resume'
+keys M-r
+until_shown 'press Alt-R again to start pi in'
+keys M-r
 restored
 [[ $(cat "$PI_RECORD") == "$work/home/project"$'\n--session-dir\n'"$work/sessions"$'\n--session\n'"$work/sessions/needle.jsonl" ]] || fail "pi was run as: $(cat "$PI_RECORD")"
 

@@ -9,7 +9,7 @@ mkdir "$work/home/empty"
 bash_terminal "$3" "$4"
 
 # What the last line of the list always has.
-hints='Enter resume · Tab preview'
+hints='Enter read · Alt-R resume'
 
 # Flags alone open the interface. In an empty query ? is help, which fits and says how to go
 # back; in a query it is text.
