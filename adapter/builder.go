@@ -114,7 +114,7 @@ func (b *Builder) AddLeaves(kind session.Kind, values []Unknown, held [][]byte) 
 	for _, v := range values {
 		size += v.End - v.Start
 	}
-	if size == 0 || len(held) == 0 && b.Counted(kind, values, 0) {
+	if size == 0 {
 		return nil
 	}
 	b.Leaves.Begin(&b.JSON, b.JSON.Room(size), false, held)
@@ -126,60 +126,17 @@ func (b *Builder) AddLeaves(kind session.Kind, values []Unknown, held [][]byte) 
 	return text
 }
 
-// Counted is AddLeaves if the wanted lines of the part are to be counted, and strings tell their
-// number. The texts that may hold some of them have at most held bytes each.
-func (b *Builder) Counted(kind session.Kind, values []Unknown, held int) bool {
-	if !b.Sparse || b.Line.Count == nil {
-		return false
-	}
-	b.Leaves.BeginCount(&b.JSON, false, held, &b.Line)
-	for _, v := range values {
-		b.Leaves.Add(v.Value, v.Block)
-	}
-	lines, some, ok := b.Leaves.EndCount()
-	if ok && some {
-		b.addPart(session.Part{Kind: kind, Lines: lines})
-	}
-	return ok
-}
-
 // Call adds the part of a call, and returns its text. Without a name and arguments it has none.
 func (b *Builder) Call(tool, id string, arguments jsonl.Value) (text []byte) {
-	lines, ok := b.countCall(tool, arguments)
 	var names [][2]int
-	if !ok {
+	if !b.Sparse || tool == "" || b.Line.Wanted([]byte(tool)) || !arguments.Empty() && b.Line.Wanted(b.JSON.Raw(arguments)) {
 		if text = b.CallText(&b.JSON, tool, arguments); len(text) == 0 {
 			return nil
 		}
 		names = b.Leaves.Names
 	}
-	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Names: names, Lines: lines, Tool: tool, ToolCallID: id})
+	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Names: names, Tool: tool, ToolCallID: id})
 	return text
-}
-
-// countCall counts the wanted lines of a call. ok is false if its text is needed.
-func (b *Builder) countCall(tool string, arguments jsonl.Value) (lines int, ok bool) {
-	switch {
-	case !b.Sparse || tool == "" || b.Line.Wanted([]byte(tool)):
-		return 0, false
-	case b.Line.Count == nil:
-		return 0, arguments.Empty() || !b.Line.Wanted(b.JSON.Raw(arguments))
-	}
-	return b.CountArguments(arguments)
-}
-
-// CountArguments counts the wanted lines of the arguments of a call. ok is false if their text is
-// needed.
-func (b *Builder) CountArguments(v jsonl.Value) (lines int, ok bool) {
-	if v.Empty() || b.JSON.Kind(v) == 'n' {
-		return 0, true
-	}
-	b.Leaves.BeginCount(&b.JSON, true, 0, &b.Line)
-	b.Leaves.Add(v, false)
-	if lines, _, ok = b.Leaves.EndCount(); !ok {
-		lines = 0
-	}
-	return lines, ok
 }
 
 // CallText returns the name of a tool and the arguments of its call, which are of a scanner.

@@ -38,9 +38,6 @@ type parser struct {
 // Parse implements adapter.Parser. Lines of the fourth format may be several in one array.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.Start(line)
-	if line.Count != nil && p.countMessage(line, emit) {
-		return nil
-	}
 	return adapter.Objects(&p.JSON, line, p.isTransaction, func(v jsonl.Value) {
 		if line.Data[v.Start] == '{' {
 			p.Object(v, emit)

@@ -2,9 +2,7 @@ package pi
 
 import (
 	"bytes"
-	"math"
 	"slices"
-	"unicode/utf8"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -119,7 +117,7 @@ func (p *parser) leafPart(kind session.Kind, values []adapter.Unknown, held []se
 		return
 	}
 	if p.Sparse && len(held) > 0 { // which may not be read
-		p.unsure = !p.Counted(kind, values, longest(held)) || p.unsure
+		p.unsure = true
 		return
 	}
 	p.held = p.held[:0]
@@ -127,15 +125,4 @@ func (p *parser) leafPart(kind session.Kind, values []adapter.Unknown, held []se
 		p.held = append(p.held, held[i].Text)
 	}
 	p.AddLeaves(kind, values, p.held)
-}
-
-// longest returns how many bytes the longest text of some parts has, or more.
-func longest(parts []session.Part) (n int) {
-	for i := range parts {
-		part := &parts[i]
-		if n = max(n, len(part.Text), utf8.UTFMax*len(part.JSON)); part.Lines > 0 {
-			return math.MaxInt
-		}
-	}
-	return n
 }

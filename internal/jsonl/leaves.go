@@ -31,21 +31,11 @@ type Leaves struct {
 	s     *Scanner
 	named bool
 	held  [][]byte // texts that already hold some of the strings
-	line  *Line    // whose wanted lines are counted; nil for a text
-	tally
 
 	out    []byte
 	name   []byte
 	names  int // bytes of names that may still be written
 	budget int // bytes of held that may still be searched
-}
-
-// A tally is what Leaves has instead of a text if it counts lines.
-type tally struct {
-	lines   int
-	some    bool // there is a string
-	longest int  // bytes of the longest text that may hold a string
-	unsure  bool // only the text tells
 }
 
 // Begin starts a text in the given room, which may already contain the first line of
@@ -60,20 +50,6 @@ func (w *Leaves) End() []byte {
 	out := w.out
 	w.s, w.out, w.held = nil, nil, nil
 	return out
-}
-
-// BeginCount begins to count the lines of a text that Line.Count counts, in place of writing it.
-// The texts that may hold some of its strings have at most held bytes each.
-func (w *Leaves) BeginCount(s *Scanner, named bool, held int, line *Line) {
-	w.Begin(s, nil, named, nil)
-	w.line, w.tally = line, tally{longest: held}
-}
-
-// EndCount returns how many lines were counted, and whether the text has some at all. ok is false if
-// only the text tells: a name is wanted, or a string that is left out in some cases.
-func (w *Leaves) EndCount() (lines int, some, ok bool) {
-	w.s, w.line = nil, nil
-	return w.lines, w.some, !w.unsure && (w.lines > 0 || !w.some || w.longest == 0)
 }
 
 // Add writes the leaves of v. The type and id of a block are not written.
@@ -121,7 +97,7 @@ func (w *Leaves) array(i, depth int) (end int) {
 		if !more {
 			return i
 		}
-		if w.named && w.line == nil {
+		if w.named {
 			w.dot()
 			w.name = strconv.AppendInt(w.name, int64(index), 10)
 		}
@@ -137,9 +113,7 @@ func (w *Leaves) object(i, depth int, block bool) (end int) {
 	slices.SortFunc(fields, func(a, b Field) int { return a.Val.Start - b.Val.Start }) // where a key last occurs
 	image := slices.ContainsFunc(fields, w.isOfImage)
 	for _, f := range fields {
-		if w.line != nil {
-			w.unsure = w.unsure || w.named && w.line.Wanted(f.Key)
-		} else if w.named {
+		if w.named {
 			w.dot()
 			w.name = append(w.name, f.Key...)
 		}
@@ -239,10 +213,6 @@ func (w *Leaves) literal(raw ...[]byte) {
 	if !w.named {
 		return
 	}
-	if w.line != nil {
-		w.lines += w.line.Count(raw[0])
-		return
-	}
 	w.newLine()
 	for _, r := range raw {
 		w.out = append(w.out, r...)
@@ -251,10 +221,6 @@ func (w *Leaves) literal(raw ...[]byte) {
 
 func (w *Leaves) text(v Value) {
 	if v.End-v.Start == len(`""`) && !w.named {
-		return
-	}
-	if w.line != nil {
-		w.count(w.s.JSON(v))
 		return
 	}
 	start := len(w.out)
@@ -268,13 +234,6 @@ func (w *Leaves) text(v Value) {
 	if w.isHeld(w.out[text:]) {
 		w.out = w.out[:start]
 	}
-}
-
-func (w *Leaves) count(json []byte) {
-	n := w.line.Count(json)
-	w.lines, w.some = w.lines+n, true
-	// A text is at least a sixth as long as its JSON.
-	w.unsure = w.unsure || n > 0 && len(json)/len(`\u0000`) <= w.longest && w.longest > 0
 }
 
 func (w *Leaves) isHeld(text []byte) bool {

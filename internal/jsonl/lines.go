@@ -41,12 +41,6 @@ type Line struct {
 	// parser then does not validate strings, and omits what takes time: unwanted texts (see
 	// session.Part), and Copy and UserText of entries.
 	Wanted func(json []byte) bool
-
-	// Count, which may be set beside Wanted, counts the wanted lines of a JSON string, given
-	// without its quotes. What is wanted is never partly in a name, a separator or another
-	// string. So the parser may count the lines of a part string by string, in place of making
-	// its text: see session.Part.
-	Count func(json []byte) int
 }
 
 // Reader cuts a session file into physical lines, at "\n" only. It needs memory for the

@@ -285,7 +285,6 @@ type Part struct {
 	Text       []byte   // decoded UTF-8
 	Names      [][2]int // of arguments, in the text of a call: where each begins and ends
 	JSON       []byte   // instead of Text: a JSON string without its quotes
-	Lines      int      // instead of Text: how many of its lines are wanted
 	Tool       string   // calls, nested calls and results: the tool's name
 	ToolCallID string   // calls, nested calls and results
 

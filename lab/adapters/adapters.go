@@ -164,14 +164,13 @@ func Alone(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 }
 
 // Sparse tests that an entry of which only some texts are wanted has the same parts. Each has its
-// text, that text as JSON, or neither if it is not wanted. If the lines with a word are counted, a
-// part may have their number in place of its text.
+// text, that text as JSON, or neither if it is not wanted.
 func Sparse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 	t.Helper()
 	r := Parse(t, a, state, data)
 	for _, e := range r.Entries {
-		read := func(wanted func(json []byte) bool, count func(json []byte) int) (got session.Entry) {
-			line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true, Wanted: wanted, Count: count}
+		read := func(wanted func(json []byte) bool) (got session.Entry) {
+			line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true, Wanted: wanted}
 			a.Parse(adapter.State{Path: state.Path, Header: r.End.Header}).Parse(line, func(part *session.Entry) {
 				if part.Offset == e.Offset && part.Length == e.Length {
 					got = Clone(part)
@@ -187,8 +186,8 @@ func Sparse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 			}
 			return got
 		}
-		read(func([]byte) bool { return false }, nil)
-		got := read(func([]byte) bool { return true }, nil)
+		read(func([]byte) bool { return false })
+		got := read(func([]byte) bool { return true })
 		if len(got.Parts) != len(e.Parts) {
 			t.Fatalf("%s: line %d, with wanted texts only, has %d parts, want %d", state.Path, e.Line, len(got.Parts), len(e.Parts))
 		}
@@ -201,12 +200,10 @@ func Sparse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 				continue
 			}
 			word := words[(int(e.Offset)+i)%len(words)]
-			lines := func(text []byte) int { return linesWith(text, word) }
-			got := read(func(json []byte) bool { return bytes.Contains(json, word) || bytes.Contains(json, []byte(`\u`)) },
-				func(json []byte) int { return lines(jsonl.AppendText(nil, json)) })
+			got := read(func(json []byte) bool { return bytes.Contains(json, word) || bytes.Contains(json, []byte(`\u`)) })
 			got.Parts = append(got.Parts, make([]session.Part, max(0, len(e.Parts)-len(got.Parts)))...) // that are not wanted
 			for i, part := range got.Parts {
-				if n, want := part.Lines+lines(part.Text), lines(e.Parts[i].Text); n != want || n > 0 && part.Kind != e.Parts[i].Kind {
+				if n, want := linesWith(part.Text, word), linesWith(e.Parts[i].Text, word); n != want || n > 0 && part.Kind != e.Parts[i].Kind {
 					t.Errorf("%s: line %d: %d lines with %q in part %d (%s), want %d of %q", state.Path, e.Line, n, word, i, part.Kind, want, e.Parts[i].Text)
 				}
 			}

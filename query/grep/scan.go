@@ -165,14 +165,14 @@ func (s *lineScan) searchLine(line adapter.Line) error {
 		}
 		s.parser.Reset(alone)
 		if line.Ended && line.Offset < s.read {
-			line.Wanted, line.Count = s.w.mayMatch, s.w.count
+			line.Wanted = s.w.mayMatch
 		}
 	}
 	timeless, err := s.searchEntries(s.parser, line, skipping)
 	if !timeless || err != nil {
 		return err
 	}
-	line.Wanted, line.Count = nil, nil
+	line.Wanted = nil
 	// A matching entry without a timestamp gets the time of the entry before it.
 	if err := s.parseTo(line.Offset); err != nil {
 		return err

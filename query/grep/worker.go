@@ -56,8 +56,6 @@ type worker struct {
 	whole  *entry.Places // of all entries of the file; nil until they are needed
 
 	changed bool // since it was indexed
-
-	count func(json []byte) int // for lines that the parser counts; nil if it cannot
 }
 
 func newWorker(ctx context.Context, g *run) *worker {
@@ -66,11 +64,8 @@ func newWorker(ctx context.Context, g *run) *worker {
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 	w.lines.Buffer = scanBuffer
-	if s := &g.req.Spec; g.req.Brief && g.JSONIsLiteral && !g.Multiline && !g.filter.TestsEntries() && !s.Error && len(s.Roles)+len(s.Tools)+len(s.Models) == 0 {
-		w.count = func(json []byte) int { return w.countLines(json, -1) }
-	}
 	if w.JSONPrefilter != nil {
-		w.entryReader.Wanted, w.entryReader.Count = w.mayMatch, w.count
+		w.entryReader.Wanted = w.mayMatch
 	}
 	return w
 }
@@ -219,7 +214,7 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	}
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if len(p.Text)+len(p.JSON)+p.Lines == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
+		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
 			continue
 		}
 		if err := w.searchPart(e, i, at); err != nil {
@@ -239,12 +234,6 @@ const (
 func (w *worker) searchPart(e *session.Entry, part int, at time.Time) error {
 	p := &e.Parts[part]
 	brief := w.req.Brief || w.req.Counted != nil && w.req.Counted.Load()
-	if lines := p.Lines; lines > 0 {
-		if w.left >= 0 {
-			lines = min(lines, w.left)
-		}
-		return w.put(e, part, at, lines, nil, nil)
-	}
 	if p.JSON != nil && brief && !w.Multiline {
 		return w.put(e, part, at, w.countLines(p.JSON, w.left), nil, nil)
 	}

@@ -58,10 +58,9 @@ type Reader struct {
 	Limit int  // longest entry to read, in bytes; 0 for no limit
 	Facts bool // Read and Parse return entries with their facts
 
-	// Wanted, if not nil, reports whether the text in a piece of JSON is wanted, and Count
-	// counts wanted lines: see adapter.Line. View needs nil.
+	// Wanted, if not nil, reports whether the text in a piece of JSON is wanted: see
+	// adapter.Line. View needs nil.
 	Wanted func(json []byte) bool
-	Count  func(json []byte) int
 
 	src     Source
 	adapter adapter.Adapter
@@ -187,7 +186,7 @@ func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line)
 	} else {
 		state.Header.Agent, state.Header.Notes = h.Agent, h.Notes
 	}
-	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true, Wanted: r.Wanted, Count: r.Count}
+	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true, Wanted: r.Wanted}
 }
 
 // readAt reads the bytes [offset, offset+length) into the buffer, which already has
