@@ -33,7 +33,7 @@ var floors = map[string][]string{
 	"query":        {"merge", "recap", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "entry", "literal", "docset", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
-	"adapter":      {"agents", "claude", "codex", "copilot", "cursor", "gemini", "opencode", "pi", "."},
+	"adapter":      {"agents", "claude", "codex", "copilot", "cursor", "gemini", "opencode", "pi", "qwen", "."},
 	"internal":     {"redact", "price", "shellcmd", "diff", "session", "human", "terminal", "timespec", "jsonl", "bytescan", "content", "lite", "files", "lists", "near", "script"},
 }
 
@@ -320,7 +320,6 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 // formatExceptions says which of these may stand outside the adapters all the same.
 var formatExceptions = map[string]string{
 	"ui/transcript/transcript.go": "compaction", // a name, which happens to be the type
-	"ui/cli/cmd_mcp.go":           ".pi/",       // where MCP clients keep their settings
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest

@@ -57,6 +57,7 @@ type Profile struct {
 	CurrentID   string   // the variable with the id of the session that a process was started in; "" for none
 	CurrentPath string   // that with its path
 	ClientNames []string // how it names itself as a client of MCP servers
+	Servers     Servers  // how it is told of MCP servers
 	Deleting    string   // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
 
 	Hooks Hooks // of no file: it has none

@@ -140,18 +140,19 @@ func (p *LineParser[M]) Rest() {
 	}
 }
 
-// Identify sets the id of the entry, which its copies in other files share, and its time. It returns the time, 0
-// if the entry has none.
-func (p *LineParser[M]) Identify(id, time jsonl.Value) int64 {
-	e := &p.Entry
-	if e.ID = p.JSON.String(id); e.ID != "" {
-		e.Copy, e.Once = max(p.JSON.Hash(id), 1), true
+// Identify sets the id of the entry, which its copies in other files share.
+func (p *LineParser[M]) Identify(id jsonl.Value) {
+	if e := &p.Entry; p.JSON.Kind(id) == '"' {
+		e.ID, e.Copy, e.Once = p.JSON.String(id), max(p.JSON.Hash(id), 1), true
 	} else {
 		e.ID = OffsetID(e.Offset)
 	}
-	at := p.JSON.Time(time)
-	e.Timestamp = p.Known.Time(at)
-	return at
+}
+
+// AddUsage says that the entry has the usage in Facts, which copies of it repeat.
+func (p *LineParser[M]) AddUsage() {
+	f := &p.Facts
+	f.HasUsage, f.Usage.NoCost, f.UsageOf = true, true, p.Entry.Copy
 }
 
 // Message makes the entry a message.

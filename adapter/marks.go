@@ -12,10 +12,11 @@ import (
 //
 //	transcript type=user|assistant message{ uuid" cwd payload.id"
 //	notes id" thread_name" only git
+//	transcript uuid" !systemPayload
 //	cut "parentUuid": "sessionId":"
 //
 // These are a member that is one of some strings, one that is an object, a string, or anything, and one within
-// another. Behind only are further members that it may have; it has no others. A last line that is cut is of
+// another; a member behind ! must be missing. Behind only are further members that it may have; it has no others. A last line that is cut is of
 // a transcript if it has all that is behind cut.
 type Marks struct {
 	rows []mark
@@ -31,7 +32,7 @@ type mark struct {
 
 type trait struct {
 	path   []string
-	kind   byte     // of its value; 0 for any
+	kind   byte     // of its value; 0 for any, '!' for none
 	values []string // nil for any
 }
 
@@ -64,7 +65,10 @@ func NewMarks(text string) *Marks {
 				if has.kind != '"' && has.kind != '{' {
 					has.kind = 0
 				}
-				has.path = strings.Split(strings.TrimRight(word, `"{`), ".")
+				if word[0] == '!' {
+					has.kind = '!'
+				}
+				has.path = strings.Split(strings.Trim(word, `"{!`), ".")
 				m.has = append(m.has, has)
 			}
 		}
@@ -90,6 +94,9 @@ func (m *mark) is(json *jsonl.Scanner, all jsonl.Fields) bool {
 			in = json.Fields(in.Find(name))
 		}
 		v := in.Find(has.path[len(has.path)-1])
+		if has.kind == '!' && v.Empty() {
+			continue
+		}
 		if v.Empty() || has.kind != 0 && json.Kind(v) != has.kind || has.values != nil && !slices.Contains(has.values, json.Name(v)) {
 			return false
 		}

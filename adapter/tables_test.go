@@ -67,20 +67,21 @@ func TestLayout(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	marks := NewMarks("transcript type=user|assistant message.id\" uuid\n" + `notes id" name" only git` + "\ncut \"type\": \"uuid\":")
+	marks := NewMarks("transcript type=user|assistant message.id\" uuid !payload\n" + `notes id" name" only git` + "\ncut \"type\": \"uuid\":")
 	for line, want := range map[string]Sort{
-		`{"type":"user","message":{"id":"m"},"uuid":null}`:       Transcript,
-		`{"type":"user","message":{"id":1},"uuid":"u"}`:          Foreign,
-		`{"type":"user","message":"m","uuid":"u"}`:               Foreign,
-		`{"type":"users","message":{"id":"m"},"uuid":"u"}`:       Foreign,
-		`{"type":["user"],"message":{"id":"m"},"uuid":"u"}`:      Foreign,
-		`{"message":{"id":"m"},"uuid":"u"}`:                      Foreign,
-		`{"id":"a","name":"n"}`:                                  Notes,
-		`{"id":"a","name":"n","git":{}}`:                         Notes,
-		`{"id":"a","name":"n","more":1}`:                         Foreign,
-		`{"id":"a"}`:                                             Foreign,
-		`{"type":"user","uuid":"u","message":{"content":"it is `: Transcript,
-		`{"type":"user","message":{"content":"it is `:            Foreign,
+		`{"type":"user","message":{"id":"x"},"uuid":1,"payload":{}}`: Foreign,
+		`{"type":"user","message":{"id":"m"},"uuid":null}`:           Transcript,
+		`{"type":"user","message":{"id":1},"uuid":"u"}`:              Foreign,
+		`{"type":"user","message":"m","uuid":"u"}`:                   Foreign,
+		`{"type":"users","message":{"id":"m"},"uuid":"u"}`:           Foreign,
+		`{"type":["user"],"message":{"id":"m"},"uuid":"u"}`:          Foreign,
+		`{"message":{"id":"m"},"uuid":"u"}`:                          Foreign,
+		`{"id":"a","name":"n"}`:                                      Notes,
+		`{"id":"a","name":"n","git":{}}`:                             Notes,
+		`{"id":"a","name":"n","more":1}`:                             Foreign,
+		`{"id":"a"}`:                                                 Foreign,
+		`{"type":"user","uuid":"u","message":{"content":"it is `:     Transcript,
+		`{"type":"user","message":{"content":"it is `:                Foreign,
 	} {
 		if got := SortOf([]byte(line), marks.Of, marks.cut...); got != want {
 			t.Errorf("%s is %d, want %d", line, got, want)

@@ -11,10 +11,11 @@ import (
 	"pigrep/adapter/gemini"
 	"pigrep/adapter/opencode"
 	"pigrep/adapter/pi"
+	"pigrep/adapter/qwen"
 )
 
 // All returns the agents in the order in which they are listed. The first gets the
 // files that no root assigns to another.
 func All() []adapter.Agent {
-	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), gemini.New(), pi.NewOhMyPi(), pi.NewPrime(), pi.NewOpenClaw(), opencode.New()}
+	return []adapter.Agent{pi.New(), claude.New(), codex.New(), copilot.New(), cursor.New(), gemini.New(), qwen.New(), pi.NewOhMyPi(), pi.NewPrime(), pi.NewOpenClaw(), opencode.New()}
 }

@@ -31,6 +31,9 @@ func New() Agent {
 		Resuming: adapter.Resuming{
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code", Args: "--resume NAME", ForkArgs: "--resume NAME --fork-session", Refuses: refuses,
 		},
+		Servers: adapter.Servers{
+			File: ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", Own: "~/.claude.json", Key: "mcpServers", Type: "stdio",
+		},
 		Hooks: adapter.Hooks{File: "settings.json", Failure: "PostToolUseFailure"},
 		Variables: []adapter.Variable{
 			{Name: configDirVariable, Use: "Claude Code's directory, in place of ~/.claude; its projects/ is searched", Path: true},

@@ -30,7 +30,8 @@ func New() Agent {
 			Program: "codex", Install: "npm install -g @openai/codex", Args: "resume ID -C DIR", ForkArgs: "fork ID -C DIR", Unpacks: true, Refuses: refuses,
 			Restored: "Codex lists sessions from a database of its own: it may not list or resume this one (`codex doctor`)",
 		},
-		Hooks: adapter.Hooks{File: "hooks.json", Failure: "PostToolUse", Note: "Codex asks whether it may run them when it is started"},
+		Servers: adapter.Servers{File: "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", Own: "config.toml"},
+		Hooks:   adapter.Hooks{File: "hooks.json", Failure: "PostToolUse", Note: "Codex asks whether it may run them when it is started"},
 		Variables: []adapter.Variable{
 			{Name: homeVariable, Use: "Codex's directory, in place of ~/.codex; its sessions/ and archived_sessions/ are searched", Path: true},
 			{Name: currentVariable, Use: "the session of Codex that mcp runs in, which it leaves out"},

@@ -105,19 +105,18 @@ func unquoted(text string) string {
 }
 
 // read reads an event.
-func (p *parser) read(v jsonl.Value) {
+func (p *parser) read(jsonl.Value) {
 	e, m := &p.Entry, &p.Memo
 	p.data = p.JSON.Fields(p.All.Find("data"))
 	event, known := events[p.Kind]
 	h := &p.Known.Header
-	at := p.JSON.Time(p.All.Find("timestamp"))
 	if h.Version == 0 && known {
 		h.Version, h.Offset, h.ID = 2, e.Offset, idOf(p.Known.Path)
-		if at != 0 {
-			h.Timestamp = adapter.TimeOf(at)
+		if p.At != 0 {
+			h.Timestamp = adapter.TimeOf(p.At)
 		}
 	}
-	p.Identify(p.All.Find("id"), p.All.Find("timestamp"))
+	p.Identify(p.All.Find("id"))
 	e.Type, e.HasParent, e.ParentID = p.Kind, true, m.Tip
 	if e.Side = p.JSON.String(p.All.Find("agentId")); e.Side == "" {
 		e.Side = p.JSON.String(p.data.Find("parentToolCallId"))
@@ -207,7 +206,8 @@ func (p *parser) readReply() {
 	if n := adapter.Tokens(&p.JSON, p.data.Find("outputTokens"), &p.Facts.Usage); n > 0 && !p.Memo.Records {
 		if t := p.total(p.Memo.Model); t != nil {
 			t.Told += n
-			p.Facts.HasUsage, p.Facts.Usage.Output, p.Facts.Usage.NoCost = true, n, true
+			p.Facts.Usage.Output = n
+			p.AddUsage()
 		}
 	}
 }
@@ -324,8 +324,8 @@ func (p *parser) readUsage() {
 	p.Memo.Records = true
 	all, f := p.JSON.Fields(p.data.Find("usage")), &p.Facts
 	f.Usage = p.usage(p.tokens(all), f.Usage.Unusable)
-	f.HasUsage, f.SubModel = true, p.JSON.Name(all.Find("model"))
-	f.UsageOf = max(xxhash.Sum64String(p.Entry.ID), 1)
+	f.SubModel = p.JSON.Name(all.Find("model"))
+	p.AddUsage()
 }
 
 func (p *parser) tokens(all jsonl.Fields) tokens {
@@ -371,7 +371,8 @@ func (p *parser) readShutdown() {
 		switch u := p.usage(used, f.Usage.Unusable); {
 		case u.Tokens() == 0 && !u.Unusable:
 		case !f.HasUsage:
-			f.HasUsage, f.Usage, f.SubModel, f.UsageOf = true, u, model, max(xxhash.Sum64String(p.Entry.ID), 1)
+			f.Usage, f.SubModel = u, model
+			p.AddUsage()
 		case len(f.Others) < mostModels:
 			f.Others = append(f.Others, session.OtherUsage{Usage: u, Model: model})
 		}

@@ -24,6 +24,7 @@ type Agent struct{ *adapter.Profile }
 func New() Agent {
 	return Agent{&adapter.Profile{
 		ID: Name, Title: "Cursor CLI", Homes: homes, Sessions: projects, Files: files, Marks: marks, Kept: storesText, ClientNames: []string{"cursor-vscode", "cursor"},
+		Servers:   adapter.Servers{File: "~/.cursor/mcp.json, or .cursor/mcp.json of a project", Own: "mcp.json", Key: "mcpServers"},
 		Resuming:  adapter.Resuming{Program: "cursor-agent", Install: "curl https://cursor.com/install -fsS | bash", Args: "--resume ID", Refuses: refuses},
 		Variables: []adapter.Variable{{Name: configDirVariable, Use: "Cursor's directory, in place of ~/.cursor; its projects/ is searched", Path: true}},
 	}}

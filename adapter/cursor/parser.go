@@ -28,7 +28,7 @@ var (
 const turnEnded = "turn_ended"
 
 func (p *parser) read(jsonl.Value) {
-	p.Identify(p.All.Find("id"), p.All.Find("timestamp"))
+	p.Identify(p.All.Find("id"))
 	p.Entry.Copy, p.Entry.Once = 0, false // what the ids are is not known
 	role, message := p.JSON.Name(p.All.Find("role")), p.JSON.Fields(p.All.Find("message"))
 	if role != session.RoleUser && role != session.RoleAssistant {

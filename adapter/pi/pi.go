@@ -41,6 +41,8 @@ func New() Agent {
 		ID: Name, Title: "pi", Homes: piHomes, Kept: storesText, ClientNames: []string{"pi"}, Deleting: "pi --resume, then Ctrl-D", HasPackage: hasPackage,
 		Hooks:     adapter.Hooks{File: "extensions/pigrep.ts", Text: hookText},
 		CurrentID: currentIDVariable, CurrentPath: currentPathVariable,
+		Servers: adapter.Servers{File: "~/.pi/agent/mcp.json, or .pi/mcp.json of a project", Own: "mcp.json", Key: "mcpServers",
+			Note: "pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model"},
 		Variables: []adapter.Variable{
 			{Name: agentDirVariable, Use: "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched", Path: true},
 			{Name: sessionDirVariable, Use: "one more directory with sessions, as pi reads it", Path: true},

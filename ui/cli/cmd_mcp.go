@@ -14,6 +14,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/lists"
@@ -172,57 +174,45 @@ func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	}
 }
 
-// client is a program that starts MCP servers, and its configuration.
-type client struct {
-	name  string
-	file  string // where it reads its configuration
-	note  string
-	own   string // the file of the user in the agent's directory, or below ~/; "" if that depends
-	key   string // of the servers in JSON; "" for TOML
-	typed bool   // a server says its type
-}
-
 type started struct {
 	Type    string            `json:"type,omitempty" toml:"-"`
 	Command string            `json:"command" toml:"command"`
 	Args    []string          `json:"args" toml:"args"`
+	Tools   []string          `json:"tools,omitempty" toml:"-"`
 	Env     map[string]string `json:"env,omitempty" toml:"env,inline,omitempty"`
 }
 
-var clients = []client{
-	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
-		"pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model", "mcp.json", "mcpServers", false},
-	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", "~/.claude.json", "mcpServers", true},
-	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", "config.toml", "", false},
-	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", "~/.cursor/mcp.json", "mcpServers", false},
-	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", "", "servers", true},
+// clients are the programs that start MCP servers: the agents, and others.
+var clients = append(adapter.ServersOf(agents.All()),
+	adapter.Servers{Client: "vscode", File: ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", Key: "servers", Type: "stdio"})
+
+func clientNames() []string {
+	return lists.Map(clients, func(c adapter.Servers) string { return c.Client })
 }
 
-// path returns the file of the user, with the directory of the agent.
-func (c *client) path(a *app.App, dir string) string {
-	name, below := strings.CutPrefix(c.own, "~/")
-	if below && (dir == "" || dir == filepath.Join(a.Home, "."+c.name)) { // no other directory was named
+// clientPath returns the file of the user, with the directory of the agent.
+func clientPath(a *app.App, c *adapter.Servers, dir string) string {
+	name, below := strings.CutPrefix(c.Own, "~/")
+	if below && (dir == "" || dir == filepath.Join(a.Home, "."+c.Client)) { // no other directory was named
 		dir = a.Home
 	}
 	return filepath.Join(dir, filepath.FromSlash(name))
 }
 
-func clientNames() []string { return lists.Map(clients, func(c client) string { return c.name }) }
-
 // printClient prints the configuration on stdout, and on stderr where to put it.
 func (o *mcpOptions) printClient(a *app.App) error {
 	for _, c := range clients {
-		if c.name != o.PrintConfig {
+		if c.Client != o.PrintConfig {
 			continue
 		}
-		text, err := c.text(started{Command: ownCommand(a), Args: o.serverArgs(a), Env: serverEnv(a)})
+		text, err := configuration(&c, started{Command: ownCommand(a), Args: o.serverArgs(a), Env: serverEnv(a)})
 		if err != nil {
 			return err
 		}
 		fmt.Fprint(a.Out, text)
-		a.Warn("add this to %s", c.file)
-		if c.note != "" {
-			a.Warn("%s", c.note)
+		a.Warn("add this to %s", c.File)
+		if c.Note != "" {
+			a.Warn("%s", c.Note)
 		}
 		return nil
 	}
@@ -289,16 +279,21 @@ func ownCommand(a *app.App) string {
 	return own
 }
 
-// text returns the configuration with no other server.
-func (c *client) text(s started) (string, error) {
-	if c.key == "" {
+// configuration returns that of a client with no other server.
+func configuration(c *adapter.Servers, s started) (string, error) {
+	if c.Key == "" {
 		return codexTOML(s)
 	}
-	if c.typed {
-		s.Type = "stdio"
-	}
-	list, err := amend.Member("", s, c.key, "pigrep")
+	list, err := amend.Member("", s.of(c), c.Key, "pigrep")
 	return amend.Into("", list), err
+}
+
+// of returns the server with what the client wants to know of it.
+func (s started) of(c *adapter.Servers) started {
+	if s.Type = c.Type; c.Tools {
+		s.Tools = []string{"*"}
+	}
+	return s
 }
 
 func codexTOML(s started) (string, error) {

@@ -73,9 +73,9 @@ func (o *setupOptions) offers(a *app.App) (list []offer) {
 			}
 		} else {
 			for _, c := range clients {
-				if c.name == name && c.own != "" {
-					note, _, _ := strings.Cut(c.note, ";")
-					add(whatServer, c.path(a, dir), note).of(c, server)
+				if c.Client == name && c.Own != "" {
+					note, _, _ := strings.Cut(c.Note, ";")
+					add(whatServer, clientPath(a, &c, dir), note).of(&c, server)
 				}
 			}
 			add("the skill, which says when to search, and how", skillPath(&s), "").text = skillText
@@ -90,9 +90,9 @@ func (o *setupOptions) offers(a *app.App) (list []offer) {
 		}
 	}
 	for _, c := range clients {
-		if _, err := os.Stat(filepath.Dir(c.path(a, ""))); c.own != "" && !served[c.name] && err == nil {
-			list = append(list, offer{to: c.name, what: whatServer, path: c.path(a, "")})
-			list[len(list)-1].of(c, server)
+		if _, err := os.Stat(filepath.Dir(clientPath(a, &c, ""))); c.Own != "" && !served[c.Client] && err == nil {
+			list = append(list, offer{to: c.Client, what: whatServer, path: clientPath(a, &c, "")})
+			list[len(list)-1].of(&c, server)
 		}
 	}
 	return append(list, shellOffer(a)...)
@@ -103,22 +103,20 @@ const whatServer = "the MCP server, with tools that search sessions"
 func skillPath(s *adapter.Skills) string { return filepath.Join(s.Dir, "pigrep", "SKILL.md") }
 
 // of makes the offer about an MCP server.
-func (f *offer) of(c client, server started) {
-	if c.key == "" {
+func (f *offer) of(c *adapter.Servers, server started) {
+	if c.Key == "" {
 		f.add = func(text string) ([]amend.Insertion, error) { return addTOML(text, server) }
 		return
 	}
-	if c.typed {
-		server.Type = "stdio"
-	}
+	server = server.of(c)
 	f.add = func(text string) ([]amend.Insertion, error) {
-		if had, err := amend.Value(text, c.key, "pigrep"); had != "" || err != nil {
+		if had, err := amend.Value(text, c.Key, "pigrep"); had != "" || err != nil {
 			return nil, err
 		}
-		return amend.Member(text, server, c.key, "pigrep")
+		return amend.Member(text, server, c.Key, "pigrep")
 	}
 	f.take = func(text, added string) string {
-		return amend.Prune(amend.Remove(text, nil, c.key, "pigrep"), added, c.key)
+		return amend.Prune(amend.Remove(text, nil, c.Key, "pigrep"), added, c.Key)
 	}
 }
 
