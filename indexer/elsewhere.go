@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"slices"
-	"sync"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -18,14 +16,11 @@ import (
 const elsewhereBatch = 8 << 20
 
 // Elsewhere indexes sessions in memory that are not in files of this machine. The zero value
-// is not usable; see NewElsewhere. Add may be called by several goroutines.
+// is not usable; see NewElsewhere.
 type Elsewhere struct {
 	adapter adapter.Adapter
 	base    *index.Reader
-
-	mu      sync.Mutex // guards the fields below
 	next    uint32
-	idle    []*index.Batch // that no Add is filling
 	batches []*index.Batch
 	partly  bool // as of index.Reader.Partly
 }
@@ -39,8 +34,7 @@ func NewElsewhere(a adapter.Adapter, base *index.Reader) *Elsewhere {
 // name from another file. With text, all else is read from there, as if that were the file;
 // without, s is all that is known.
 func (x *Elsewhere) Add(ctx context.Context, s session.Summary, text io.ReaderAt) error {
-	batch, number := x.take(false)
-	defer x.give(batch)
+	batch, number := x.take()
 	rec := &session.Record{Summary: s}
 	if text != nil {
 		var err error
@@ -76,8 +70,8 @@ func (x *Elsewhere) read(ctx context.Context, s session.Summary, number uint32, 
 // AddLines indexes a session whose record is known, and some of its lines. The record is the
 // index's from then on.
 func (x *Elsewhere) AddLines(rec *session.Record, lines []adapter.Line) {
-	batch, number := x.take(true)
-	defer x.give(batch)
+	batch, number := x.take()
+	x.partly = true
 	rec.File = number
 	parser := x.adapter.Parse(adapter.State{Path: rec.Path, Header: rec.Header})
 	for _, line := range lines {
@@ -101,40 +95,22 @@ func (x *Elsewhere) AddLines(rec *session.Record, lines []adapter.Line) {
 
 // Drop removes a file of the base, by its number.
 func (x *Elsewhere) Drop(file uint32) {
-	batch, _ := x.take(false)
-	defer x.give(batch)
+	batch, _ := x.take()
 	batch.DeleteFile(file)
 }
 
-// take returns a batch that no other Add fills, and the number of a file.
-func (x *Elsewhere) take(partly bool) (*index.Batch, uint32) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// take returns the batch that has room, and the number of a file.
+func (x *Elsewhere) take() (*index.Batch, uint32) {
+	if n := len(x.batches); n == 0 || x.batches[n-1].Size() >= elsewhereBatch {
+		x.batches = append(x.batches, index.NewBatch())
+	}
 	x.next++
-	x.partly = x.partly || partly
-	if n := len(x.idle); n > 0 {
-		b := x.idle[n-1]
-		x.idle = x.idle[:n-1]
-		return b, x.next - 1
-	}
-	b := index.NewBatch()
-	x.batches = append(x.batches, b)
-	return b, x.next - 1
-}
-
-func (x *Elsewhere) give(b *index.Batch) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if b.Size() < elsewhereBatch {
-		x.idle = append(x.idle, b)
-	}
+	return x.batches[len(x.batches)-1], x.next - 1
 }
 
 // Reader returns a reader of the base and of what was added. The caller closes it.
 func (x *Elsewhere) Reader() (*index.Reader, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	r, err := x.base.With(slices.Clip(x.batches)...)
+	r, err := x.base.With(x.batches...)
 	if err != nil {
 		return nil, err
 	}

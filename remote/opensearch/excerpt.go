@@ -126,7 +126,7 @@ func (a *Archive) Divide(ctx context.Context, q *Question) ([]*Part, error) {
 	first.list, first.divided = nil, true
 	parts, size := []*Part{first}, int64(0)
 	for _, st := range list {
-		p, n := last(parts), first.weight(st)
+		p, n := parts[len(parts)-1], first.weight(st)
 		if len(p.list) == filesOfAll || len(p.list) > 0 && size+n > mostOfPart {
 			p, size = a.part(q), 0
 			p.asked, p.divided, p.counts = first.asked, true, first.counts
@@ -689,8 +689,6 @@ func (p *Part) Open(ctx context.Context, agents adapter.Adapter) (*Excerpt, erro
 	x.Missing = c.Lacks(p.archive.Name(), nil)
 	to := indexer.NewElsewhere(agents, index.Empty())
 	hosts := make(map[remote.Identity]string)
-	group, both := errgroup.WithContext(ctx)
-	group.SetLimit(2)
 	for _, c := range s.list {
 		sum := c.summary()
 		id := remote.IdentityOf(&sum)
@@ -698,25 +696,20 @@ func (p *Part) Open(ctx context.Context, agents adapter.Adapter) (*Excerpt, erro
 			continue
 		}
 		hosts[id] = c.Host
-		if c.record == nil {
-			sum.Size = cmp.Or(int64(len(c.text)), sum.Size)
-			x.files[sum.Path] = remote.Text(c.text, sum.Modified())
-			group.Go(func() error {
-				if c.text == nil {
-					return to.Add(both, sum, nil)
-				}
-				return to.Add(both, sum, bytes.NewReader(c.text))
-			})
-			continue
-		}
-		x.files[sum.Path] = p.file(ctx, c, &sum)
-		group.Go(func() error {
+		switch {
+		case c.record != nil:
+			x.files[sum.Path] = p.file(ctx, c, &sum)
 			to.AddLines(c.record, c.lines)
-			return both.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+		case c.text != nil:
+			sum.Size = int64(len(c.text))
+			x.files[sum.Path] = remote.Text(c.text, sum.Modified())
+			err = to.Add(ctx, sum, bytes.NewReader(c.text))
+		default:
+			err = to.Add(ctx, sum, nil)
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
 	}
 	if x.Reader, err = to.Reader(); err == nil && p.q.Text != "" {
 		err = p.count(ctx, x, s)

@@ -33,7 +33,6 @@ type hit[T any] struct {
 	Index  string          `json:"_index"`
 	ID     string          `json:"_id"`
 	Source T               `json:"_source"` // as far as it can be read
-	Fields fields          `json:"fields"`
 	Sort   json.RawMessage `json:"sort"`
 	err    error           // of Source
 
@@ -59,21 +58,6 @@ func (h *hits[T]) strict(data []byte) error {
 	return err
 }
 
-// fields are the values of docvalue_fields, of which each document has one.
-type fields struct {
-	FileKey []string `json:"file_key"`
-	Line    []int    `json:"line"` // none of a part that is in no line
-	Gen     []int64  `json:"gen"`
-}
-
-// last returns the last element of a list; nothing of an empty one.
-func last[T any](list []T) (v T) {
-	if len(list) > 0 {
-		v = list[len(list)-1]
-	}
-	return v
-}
-
 // hits is an answer to a search, or has the documents of some ids.
 type hits[T any] struct {
 	TimedOut bool `json:"timed_out"`
@@ -88,7 +72,6 @@ type hits[T any] struct {
 	Docs         []hit[T] `json:"docs"`
 	Aggregations struct {
 		Files struct {
-			Value   int             `json:"value"`
 			After   json.RawMessage `json:"after_key"`
 			Buckets []struct {
 				Key struct {
