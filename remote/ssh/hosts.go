@@ -351,8 +351,8 @@ func (e *early[Req, Res]) show() {
 		if answer != nil {
 			copied := *answer // merging changes it
 			list = append(list, &copied)
-		} else {
-			waiting = append(waiting, e.all[i].Name)
+		} else if name := e.all[i].Name; !slices.Contains(waiting, name) { // an archive has several parts
+			waiting = append(waiting, name)
 		}
 	}
 	if e.over || !e.late || len(list) == 0 || len(waiting) == 0 {
