@@ -133,18 +133,8 @@ type hook struct {
 	call  *hookCall
 }
 
-// tokensOf returns about how many tokens a text is; rather too many than too few.
-func tokensOf(text string) int {
-	ascii, other := 0, 0
-	for _, c := range text {
-		if c < 0x80 {
-			ascii++
-		} else {
-			other++
-		}
-	}
-	return (ascii*10+31)/32 + other
-}
+// tokensOf returns about how many tokens a text is, in any alphabet; rather too many than too few.
+func tokensOf(text string) int { return (len(text) + 2) / 3 }
 
 // quoted returns a text of a session as it may stand on a line of an answer.
 func quoted(text string, width int) string {

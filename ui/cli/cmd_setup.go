@@ -310,21 +310,18 @@ func (r *setupRun) add(f *offer) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	c := &change{Created: out.Kind == files.Missing, Added: list}
-	text := amend.Into(now, list)
-	if f.add == nil {
-		text = f.text
-		if !c.Created {
-			c.Before = &now
+	c, text := &change{Created: out.Kind == files.Missing}, f.text
+	if had := r.done[f.path]; had != nil && !c.Created {
+		if c = had; f.add == nil {
+			c.Added = nil
+		} else if _, there := amend.Revert(now, c.Added); !there { // somebody has taken it out
+			c.Added = nil
 		}
 	}
-	if had := r.done[f.path]; had != nil && !c.Created {
-		c.Created, c.Dirs = had.Created, had.Dirs
-		if f.add != nil {
-			c.Added = append(had.Added, list...)
-		} else if c.Before = had.Before; !had.Created && had.Before == nil {
-			c.Before = &now
-		}
+	if c.Added = append(c.Added, list...); f.add != nil {
+		text = amend.Into(now, list)
+	} else if !c.Created && c.Before == nil {
+		c.Before = &now
 	}
 	for dir := filepath.Dir(out.Path); c.Created; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -336,8 +333,11 @@ func (r *setupRun) add(f *offer) error {
 	if err := r.save(); err != nil {
 		return err
 	}
+	if err := writeUser(out, 0o600, text); err != nil { // agents write secrets into some of these files later
+		return err
+	}
 	r.changed++
-	return writeUser(out, 0o600, text) // agents write secrets into some of these files later
+	return nil
 }
 
 // plan returns where an offer leads, the text there and what is added to it, which is nothing if it is there.

@@ -30,7 +30,7 @@ var homes = map[string]map[string]string{
 		".claude/settings.json": "-> dotfiles/claude.json", "dotfiles/claude.json": "{}\n", ".codex/config.toml": "-> dotfiles/none.toml", "dotfiles/x": "",
 		".bashrc": "-> dotfiles/bashrc", "dotfiles/bashrc": "# pigrep init bash\n\n",
 	},
-	"with empty files": {".claude/settings.json": "", ".codex/config.toml": "\n", ".codex/hooks.json": "{}", ".pi/agent/skills/": "", ".cursor/mcp.json": "{\n}", ".bashrc": ""},
+	"with empty files": {".claude/settings.json": "", ".codex/config.toml": "\n", ".codex/hooks.json": "{}", ".pi/agent/skills/pigrep/SKILL.md": "---\nname: pigrep\ndescription: of an earlier version\n---\n", ".cursor/mcp.json": "{\n}", ".bashrc": ""},
 }
 
 // newHome returns an app in a home with these files. A name that ends in a slash is a directory, a text that begins
@@ -85,7 +85,7 @@ func TestSetupIsUndone(t *testing.T) {
 			}
 			after := treeOf(t, a.Home)
 			for name, text := range files {
-				if strings.HasSuffix(name, "/") || strings.HasPrefix(text, "-> ") || text == "" {
+				if strings.HasSuffix(name, "/") || strings.HasPrefix(text, "-> ") || text == "" || strings.HasSuffix(name, "SKILL.md") {
 					continue
 				}
 				data, err := os.ReadFile(filepath.Join(a.Home, filepath.FromSlash(name)))
@@ -203,6 +203,25 @@ func TestSetupCannotWrite(t *testing.T) {
 	}
 	if code, said := run("", "--undo", "--yes"); code != problem.ExitDone {
 		t.Errorf("%d: %s", code, said)
+	}
+}
+
+// What was taken out by hand is added again, and undone again.
+func TestSetupAgain(t *testing.T) {
+	a, run := newHome(t, map[string]string{".claude/settings.json": "{}\n"})
+	before := treeOf(t, a.Home)
+	for range 2 {
+		if code, said := run("", "--yes"); code != problem.ExitDone {
+			t.Fatal(said)
+		}
+		testkit.Check(t, os.WriteFile(filepath.Join(a.Home, ".claude", "settings.json"), []byte("{}\n"), 0o640))
+	}
+	run("", "--yes")
+	if code, said := run("", "--undo", "--yes"); code != problem.ExitDone {
+		t.Fatal(said)
+	}
+	if diff := testkit.Diff(before, treeOf(t, a.Home)); diff != "" {
+		t.Error(diff)
 	}
 }
 
