@@ -149,10 +149,7 @@ func (p *parser) readImage(v jsonl.Value) bool {
 	if !ok || !isData {
 		return false
 	}
-	shown := adapter.Base64Image(string(mime), raw[len(head)+len(";base64,"):])
-	p.images = append(p.images, image{shown.Base64, len(p.Entry.Parts)})
-	shown.Base64 = nil
-	p.Entry.Images = append(p.Entry.Images, shown)
+	p.ShowImage(session.KindPrompt, adapter.Base64Image(string(mime), raw[len(head)+len(";base64,"):]))
 	return true
 }
 

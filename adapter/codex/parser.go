@@ -30,17 +30,10 @@ type parser struct {
 	first   []byte            // the first of these texts
 	said    []byte            // these texts together, if there are several
 	values  []adapter.Unknown // memory of leavesOf
-	images  []image
 	call    call
 	inside  []call // calls that this one, a script, makes
 	unread  bool   // some commands of the script are not literal
 	output  output
-}
-
-// image is the data of an image, in base64, and the number of parts before it.
-type image struct {
-	data []byte
-	at   int
 }
 
 // named keeps the id of an entry.
@@ -61,7 +54,7 @@ func (p *parser) read(jsonl.Value) {
 	e, m := &p.Entry, &p.Memo
 	p.call, p.output, p.unread = call{}, output{}, false
 	p.inside = p.inside[:0]
-	p.keys, p.said, p.images = p.keys[:0], p.said[:0], p.images[:0]
+	p.keys, p.said = p.keys[:0], p.said[:0]
 	p.inner.Trusting = p.Sparse
 	if p.Known.Header.Notes {
 		p.readNote()

@@ -2,48 +2,28 @@ package codex
 
 import (
 	"bytes"
+	"slices"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
-// View implements adapter.Viewer. It has the parts of the entry, and its images between them.
+// View implements adapter.Viewer. A call is followed by those that it makes.
 func (p *parser) View(e *session.Entry) *session.View {
-	view := &session.View{Rejected: p.Facts.Rejected}
-	kind := session.KindPrompt
-	if e.Role == session.RoleToolResult {
-		kind = session.KindResult
-	}
-	next := 0 // of the images
-	images := func(before int) {
-		for ; next < len(p.images) && p.images[next].at <= before; next++ {
-			shown := e.Images[next]
-			shown.Base64 = p.images[next].data
-			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Image: &shown})
-		}
-	}
-	for i := range e.Parts {
-		images(i)
-		part := &e.Parts[i]
-		b := session.Block{Kind: part.Kind, Text: part.Text}
-		switch {
-		case part.Kind == session.KindCall:
+	view := p.LineParser.View(e)
+	for i := range view.Blocks {
+		switch b := &view.Blocks[i]; {
+		case b.Kind == session.KindCall:
 			b.Text, b.Call = nil, viewCall(&p.call, &p.Facts.Calls[0])
-			view.Blocks = append(view.Blocks, b)
-			for i := range p.inside {
-				in := viewCall(&p.inside[i], &p.Facts.Calls[1+i])
-				in.ID, in.Nested = "", true
-				view.Blocks = append(view.Blocks, session.Block{Kind: session.KindCall, Call: in})
-			}
-			continue
-		case part.Kind == session.KindShell && len(p.Facts.Calls) > 0:
-			b.Text, b.Shell = p.viewShell(part.Text)
-		case len(part.Text) == 0:
-			continue
+		case b.Kind == session.KindShell && len(p.Facts.Calls) > 0:
+			b.Text, b.Shell = p.viewShell(b.Text)
 		}
-		view.Blocks = append(view.Blocks, b)
 	}
-	images(len(e.Parts))
+	for i := range p.inside {
+		in := viewCall(&p.inside[i], &p.Facts.Calls[1+i])
+		in.ID, in.Nested = "", true
+		view.Blocks = slices.Insert(view.Blocks, 1+i, session.Block{Kind: session.KindCall, Call: in})
+	}
 	return view
 }
 
