@@ -113,8 +113,13 @@ func (a *Archive) Divide(ctx context.Context, q *Question) ([]*Part, error) {
 		return nil, err
 	}
 	list := first.list
+	modified := make(map[*state]int64, len(list))
+	for _, st := range list {
+		sum := st.summary()
+		modified[st] = sum.Modified().UnixNano()
+	}
 	lists.SortStable(list, func(x, y *state) int {
-		newest := cmp.Compare(y.Newest, x.Newest)
+		newest := cmp.Compare(modified[y], modified[x])
 		switch q.Order {
 		case grep.OrderPath:
 			newest = 0
