@@ -171,7 +171,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 	a := b.App
 	options := web.Options{
 		Backend: web.Backend{
-			Search: forPages(asks(b.backend, remote.Search)), Sessions: forPages(asks(b.backend, remote.Sessions)), Facets: forPages(asks(b.backend, remote.Facets)), Find: forPages(b.offsets),
+			Search: forPages(asks(b.backend, remote.Search)), Sessions: forPages(asks(b.backend, remote.Sessions)), Facets: forPages(asks(b.backend, remote.Facets)), Recap: forPages(asks(b.backend, remote.Recap)), Find: forPages(b.offsets),
 			Values: func(ctx context.Context) ([]sessions.Facet, error) {
 				list, err := b.values(ctx)
 				return list, pageError(err)

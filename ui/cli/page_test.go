@@ -234,3 +234,42 @@ func TestPageOfUsage(t *testing.T) {
 		t.Errorf("the bar of a project leads to %s", textOf(tiles[:200]))
 	}
 }
+
+// The page without a question tells what ran last and where it ended, what is open, the cost of the week and errors that
+// came back; with a question it tells none of that.
+func TestPageAtTheStart(t *testing.T) {
+	files := make(map[string]string)
+	for i, id := range []string{"one", "two"} {
+		at := time.Now().UTC().Add(time.Duration(i-2) * time.Second).Format("2006-01-02T15:04:05.000Z")
+		files[id+".jsonl"] = fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":%q,"cwd":"/p/%s"}`+"\n", id, at, id) +
+			strings.ReplaceAll(`{"type":"message","id":"p","parentId":null,"timestamp":"AT","message":{"role":"user","content":"task of `+id+`"}}
+{"type":"message","id":"c","parentId":"p","timestamp":"AT","message":{"role":"assistant","provider":"p","model":"m","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"make it"}}],"usage":{"input":100,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":120,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":2}}}}
+{"type":"message","id":"r","parentId":"c","timestamp":"AT","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","isError":true,"content":[{"type":"text","text":"error: the same <b>quux</b>"}]}}
+{"type":"message","id":"a","parentId":"r","timestamp":"AT","message":{"role":"assistant","provider":"p","model":"m","content":[{"type":"text","text":"It ended in `+id+`."}]}}
+{"type":"message","id":"q","parentId":"a","timestamp":"AT","message":{"role":"user","content":"still open"}}
+`, "AT", at)
+	}
+	get := pages(t, files)
+	_, body := get("/")
+	_, start, _ := strings.Cut(body, `<div class="start">`)
+	start, _, _ = strings.Cut(start, `<div class="results">`)
+	said := textOf(start)
+	for _, want := range []string{"$4.00 today · $4.00 this week", "Where it ended task of two", "failed 1: make it", `open 1 prompt without a reply: "still open"`, "ends It ended in two.", "Errors that came back 2 sessions error: the same <b>quux</b>"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing: %s", want, said)
+		}
+	}
+	address := regexp.MustCompile(`<a href="([^"]*)">It ended in two`).FindStringSubmatch(start)
+	if address == nil {
+		t.Fatal("the end leads nowhere")
+	}
+	path, _, _ := strings.Cut(html.UnescapeString(address[1]), "#")
+	if code, body := get(path); code != 200 || !strings.Contains(body, `id="e-a"`) || strings.Contains(body, "There is no entry") {
+		t.Errorf("the end leads to %s: %d", path, code)
+	}
+	for _, other := range []string{"/?q=task", "/?part=answer&q=", "/sessions"} {
+		if _, body := get(other); strings.Contains(body, `<div class="start">`) {
+			t.Errorf("%s tells what the start does", other)
+		}
+	}
+}

@@ -155,7 +155,7 @@ func TestWebCommand(t *testing.T) {
 		{session + "/export/md", "Login timeout investigation", 200},
 		{session + "/export/html", "Content-Security-Policy", 200},
 		{session + "/export/exe", "no such page", 404},
-		{session + "/output/5/0", "<pre><code>", 200},
+		{session + "/output/5/0", `<pre tabindex="0"><code>`, 200},
 		{session + "/output/5/99", "no such page", 404},
 		{session + "/output/-1/0", "no such page", 404},
 		{session + "/output/999999/0", "no such page", 404},

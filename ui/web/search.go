@@ -125,9 +125,10 @@ type link struct{ Text, Address string }
 type searchPage struct {
 	searchParams
 	Answer *answer
-	Facets *distribution
-	Later  bool   // the script loads both, so that what one machine has answered waits for no other
-	Whole  string // URL of the page with both
+	Start  *startPage    // nil with a question
+	Facets *distribution // nil without one
+	Later  bool          // the script loads both, so that what one machine has answered waits for no other
+	Whole  string        // URL of the page with both
 	Forms  []syntax.Form
 	Fields []*filter.Row
 }
@@ -239,6 +240,9 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 		p.Whole = withParams("/", v)
 		return s.show(w, r, "search", p.title(), p)
 	}
+	if p.Text == "" && part == "" && !v.Has("whole") && s.Hosts == nil {
+		return s.showStart(w, r, p)
+	}
 	begun := false // the script is shown what has come so far, until the answer takes its place
 	if part == "answer" {
 		ctx = remote.WithEarly(ctx, func(res any) {
@@ -287,7 +291,7 @@ func (s *Server) ask(ctx context.Context, p *searchPage, part string, redact boo
 			return err
 		}
 	}
-	if part != "answer" {
+	if part != "answer" && p.Text != "" { // without a question, sessions are listed, and facets would count entries
 		p.Facets, err = s.distribution(ctx, p.searchParams, redact)
 	}
 	return err

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"pigrep/query/facets"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/html"
@@ -68,6 +69,8 @@ type Backend struct {
 	// Open opens the conversation with a name (see ConversationName). If leaf is an entry id,
 	// the page shows only the branch through that entry.
 	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
+	// Recap tells what was done in sessions.
+	Recap func(context.Context, recap.Request) (*recap.Response, error)
 	// Find returns the offset of the entry of each hit that a list has. The request names one
 	// session.
 	Find func(context.Context, search.Request) (offsets []int64, err error)

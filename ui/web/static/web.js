@@ -18,6 +18,7 @@ async function ask(push) {
 		if (value !== usual[name]) values.set(name, value);
 	}
 	const address = form.getAttribute("action") + "?" + values;
+	if (input.value) document.querySelector(".start")?.remove();
 	pushing ||= push;
 	asking?.abort();
 	asking = new AbortController();
