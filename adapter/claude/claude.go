@@ -44,8 +44,8 @@ func New() Agent {
 
 // marks are the lines of a session. They have no header, but each of them says what it is.
 var marks = `
-	transcript type=user|assistant message{ uuid" sessionId" parentUuid
-	transcript type=system|attachment|progress uuid" sessionId" parentUuid
+	transcript type=user|assistant message{ !message.parts uuid" sessionId" parentUuid
+	transcript type=system|attachment|progress uuid" sessionId" parentUuid !systemPayload
 	transcript type=summary summary" leafUuid"
 	transcript type=file-history-snapshot snapshot{ messageId"
 	transcript type=queue-operation sessionId" operation"

@@ -56,6 +56,7 @@ func (p *parser) read(jsonl.Value) {
 		p.readResult()
 	case "system":
 		p.readSystem()
+		p.Kind = "" // the subtype says what it is
 	default:
 		p.Strange("line", p.Kind)
 	}
