@@ -292,7 +292,7 @@ func (p *parser) readSystem() {
 			break // the others are copies
 		}
 	case "custom_title":
-		e.Type, e.NameRank = session.TypeSessionInfo, 1
+		e.Type, e.CustomType, e.NameRank = session.TypeSessionInfo, "", 1
 		e.Name = p.JSON.String(p.payload.Find("customTitle"))
 		p.Part(session.KindTitle, p.payload.Find("customTitle"))
 	case "at_command":
