@@ -93,6 +93,7 @@ told() { # AGENT
 	done
 	if [ "$missing" = 0 ]; then echo "$1: told at the start and after a failure"; else failed=1; fi
 	mv "$scratch/seen" "$scratch/seen.$1"
+	rm -rf "$home/.claude/projects" "$home/.codex/sessions" # the next one is told of the same session
 	mv "$scratch/calls" "$scratch/calls.$1"
 }
 run() { # NAME COMMAND...
