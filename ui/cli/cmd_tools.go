@@ -428,7 +428,17 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices price.List)
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, recent, o.rows(), run.Out.Layout), nil
+		answer := printer.NewUsageAudit(t, days, recent, o.rows(), run.Out.Layout)
+		if run.Out.Format == printer.FormatText && run.Out.Layout.Charts && !slices.ContainsFunc(t.By, audit.IsPeriod) {
+			req := run.req
+			req.By, req.Tree, req.Rows = []string{"week"}, false, 0
+			weeks, err := remote.Usage.Ask(ctx, run.of, req)
+			if err != nil {
+				return nil, err
+			}
+			answer.Picture = chart.Usage(weeks, run.Out.Layout.Home)
+		}
+		return answer, nil
 	})
 }
 

@@ -24,7 +24,8 @@ type Audit struct {
 	Rows           int  // printed so far
 	Verbose        bool // text has the counts that need a reason
 
-	Chart func() *chart.Chart // the same rows as a picture; nil for none
+	Chart   func() *chart.Chart // the same rows as a picture; nil for none
+	Picture *chart.Chart        // above the table on a terminal; nil for none
 
 	Empty func() (*Empty, error) // explains an answer without rows; may be nil and may return nil
 	// LastUse returns the latest time in the answer. For calls it consumes the first row, so
@@ -144,10 +145,23 @@ func (a *Audit) Sheet(Layout) table { return a.table }
 
 func (a *Audit) Plain(p *Text) { a.Rows = p.records(a.table) }
 
+// roomForPicture is the narrowest terminal with a picture above a table.
+const roomForPicture = 60
+
+// picture draws a chart with something to compare, if there is room for one.
+func (t *Text) picture(c *chart.Chart) {
+	if c == nil || !t.Charts || t.Width < roomForPicture || c.Bars() < 2 {
+		return
+	}
+	lines := c.Text(t.Width)
+	t.Print(t.Style(TitleStyle, lines[0]), "\n", strings.Join(lines[1:], "\n"), "\n\n")
+}
+
 func (a *Audit) Text(t *Text) {
 	if a.opening != "" {
 		t.Print(t.Folded(a.opening, t.Width), "\n")
 	}
+	t.picture(a.Picture)
 	if a.write != nil {
 		a.Rows = a.write(t)
 	} else {

@@ -15,6 +15,7 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/lab/testkit"
 	"pigrep/query/audit"
 )
 
@@ -321,6 +322,28 @@ func TestNotes(t *testing.T) {
 	} {
 		if got := notes(list, width); got != want {
 			t.Errorf("at %d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
+// On a terminal a table begins with its picture, if that compares something and there is room; never without
+// charts.
+func TestPictureAboveATable(t *testing.T) {
+	table := toolTable()
+	table.Rows[1].Errors = 15
+	first := func(layout Layout, errors int) string {
+		table.Rows[1].Errors = errors
+		var b bytes.Buffer
+		testkit.Check(t, New(&b, FormatText, layout).Print(NewToolsAudit(table, nil, 0, layout)))
+		line, _, _ := strings.Cut(b.String(), "\n")
+		return line
+	}
+	for _, x := range []struct {
+		width, errors int
+		charts, want  bool
+	}{{80, 15, true, true}, {60, 1, true, true}, {59, 15, true, false}, {80, 0, true, false}, {80, 15, false, false}} {
+		if got := first(Layout{Width: x.width, Charts: x.charts}, x.errors); (got == "Failed calls by tool") != x.want {
+			t.Errorf("%+v: the first line is %q", x, got)
 		}
 	}
 }

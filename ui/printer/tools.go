@@ -59,6 +59,9 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		},
 		LastUse: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
+	if slices.Equal(t.By, []string{"tool"}) {
+		a.Picture = chart.Failures(t, layout.Home)
+	}
 	a.closing = func(rows int) string {
 		return human.Joined(" · ",
 			human.When(rows < len(t.Rows), shownOf(rows, len(t.Rows), "row", "rows")),

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -280,7 +281,7 @@ func (m *Model) fieldChoices(menu *menu) []choice {
 }
 
 // valueChoices returns the values of a field or, without a field, the values of all fields, which
-// are hidden until something is typed. Values without hits come last, except dates, which have
+// are hidden until something is typed. Those with the most hits come first, except dates, which have
 // their order.
 func (m *Model) valueChoices(menu *menu) []choice {
 	var choices []choice
@@ -317,8 +318,16 @@ func (m *Model) valueChoices(menu *menu) []choice {
 		choices = append(choices, c)
 	}
 	if menu.field != "after" {
-		with := slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.none })
-		choices = append(with, slices.DeleteFunc(choices, func(c choice) bool { return !c.none })...)
+		rank := func(c choice) int { // those that are not counted yet stand between the others
+			if c.none {
+				return 1
+			}
+			return 0
+		}
+		lists.SortStable(choices, func(a, b choice) int {
+			x, y := menu.counts[a.facet], menu.counts[b.facet]
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(y.Total, x.Total), cmp.Compare(y.Looser(), x.Looser()))
+		})
 	}
 	return choices
 }

@@ -500,14 +500,14 @@ func TestFilters(t *testing.T) {
 	b := fake()
 	b.Count = func(_ context.Context, req search.Request) (search.Counts, error) {
 		counted = append(counted, req)
-		return search.Counts{Total: len(counted)}, nil
+		return search.Counts{Total: 10 - len(counted)}, nil
 	}
 	d := drive(t, Options{Backend: b, Query: "token tool:bash"}, 80, 24)
 	d.keys("f2", "enter")
 	if len(counted) != 3 || counted[1].Text != "token tool:bash kind:call" || counted[2].Scope != "all" {
 		t.Errorf("counted %+v", counted)
 	}
-	if screen := plainScreen(d.Model); !strings.Contains(screen, "call  2 hits") || !strings.Contains(screen, "Tab choose several") {
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "call  8 hits") || !strings.Contains(screen, "Tab choose several") {
 		t.Errorf("the filters do not show their hits:\n%s", screen)
 	}
 	d.keys("tab", "tab")
@@ -830,5 +830,31 @@ func TestEnterOpensTheConversation(t *testing.T) {
 	d := drive(t, Options{Query: "token", Choose: true}, 80, 24)
 	if d.keys("enter"); !d.quit || d.done.Resume == nil {
 		t.Error("a session that is to be chosen is not taken")
+	}
+}
+
+// The values of a filter stand in the order of their hits.
+func TestFiltersAreInTheOrderOfTheirHits(t *testing.T) {
+	b := fake()
+	b.Facets = func(context.Context) ([]sessions.Facet, error) {
+		return []sessions.Facet{{Field: "tool", Value: "a"}, {Field: "tool", Value: "bbb"}, {Field: "tool", Value: "cc"}}, nil
+	}
+	b.Count = func(_ context.Context, req search.Request) (search.Counts, error) {
+		n := strings.Count(req.Text, "b") + strings.Count(req.Text, "c")
+		return search.Counts{Total: n, TotalAny: n}, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "x"}, 80, 24)
+	d.keys("f2", "tool", "down", "down", "up", "up")
+	var got []string
+	m := &menu{field: "tool", facets: d.menu.facets, counts: map[sessions.Facet]search.Counts{}}
+	for _, f := range d.menu.facets {
+		n, _ := b.Count(t.Context(), search.Request{Text: f.Value})
+		m.counts[f] = n
+	}
+	for _, c := range d.valueChoices(m) {
+		got = append(got, c.label)
+	}
+	if want := []string{"bbb", "cc", "a"}; !slices.Equal(got, want) {
+		t.Errorf("values are %q, want %q", got, want)
 	}
 }
