@@ -731,3 +731,18 @@ func TestChangedKey(t *testing.T) {
 		}
 	}
 }
+
+// away is an archive that does not answer.
+type away struct{ remote.Answers }
+
+func (away) Divide(context.Context, any) ([]remote.Answers, error) {
+	return nil, &HostError{Host: "archive team", Reason: "no answer"}
+}
+
+// An archive that cannot say in how many parts it answers is missing, and is the error if nobody else is asked.
+func TestArchiveIsAway(t *testing.T) {
+	h := &Asking{Hosts: &Hosts{Others: []Asked{{"archive team", away{}}}}}
+	if _, err := h.Usage(t.Context(), audit.Request{}); err == nil || err.Error() != "archive team: no answer" {
+		t.Errorf("got %v", err)
+	}
+}

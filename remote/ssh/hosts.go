@@ -203,6 +203,9 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 	if err != nil {
 		return nil, err
 	}
+	if len(all) == 0 {
+		return nil, h.None()
+	}
 	if q.among != nil {
 		q.among(&req).Together = len(all) > 1
 	}
