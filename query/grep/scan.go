@@ -194,8 +194,9 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 		if timeless || err != nil {
 			return
 		}
-		// An agent whose parser remembers earlier lines writes entries that do not say all.
-		if s.w.whole == nil && parser.State().Memo != nil {
+		// An agent whose parser remembers earlier lines writes entries that do not say all, and a result
+		// may not name its tool.
+		if s.w.whole == nil && (parser.State().Memo != nil || e.Role == session.RoleToolResult && e.Tool == "") {
 			err = s.w.loadPlaces()
 		}
 		if err != nil {
