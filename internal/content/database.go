@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -256,7 +257,7 @@ func (v *Virtual) Mark() int64 { return v.mark }
 
 // StatVirtual returns the virtual file at a path; the error is fs.ErrNotExist if there is none.
 func StatVirtual(path string) (*Virtual, error) {
-	missing := &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	missing := &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 	dir := filepath.Dir(path)
 	if !strings.HasSuffix(path, extension) {
 		return nil, missing
