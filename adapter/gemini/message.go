@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -218,6 +219,7 @@ func (p *parser) usage(all jsonl.Fields) {
 func (p *parser) readResult() {
 	e, f, all := &p.Entry, &p.Facts, p.All
 	p.Message(session.RoleToolResult)
+	e.ID = fmt.Sprintf("%016x", xxhash.Sum64(p.JSON.Text(all.Find("id"))))[:8]
 	e.Tool, e.ToolCallID = p.JSON.Name(all.Find("name")), p.JSON.String(all.Find("id"))
 	e.Copy, e.Timestamp = max(1, p.JSON.Hash(all.Find("id"))^uint64(p.At)), p.Known.Time(p.At)
 	e.HasParent, e.ParentID, e.Aside, e.Repeats = true, p.of, true, p.again

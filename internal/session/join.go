@@ -104,11 +104,10 @@ func Unite(files []*Record, same func(a *Record, i int, b *Record, j int) bool) 
 
 // Looks returns what copies of an entry have in common, as far as the record says it.
 func (n *Node) Looks() string {
-	id := n.ID
-	if strings.HasPrefix(id, "@") {
-		id = n.Type + "/" + n.Role
+	if strings.HasPrefix(n.ID, "@") {
+		return fmt.Sprintf("%s/%s %d %d", n.Type, n.Role, n.Time, n.Length)
 	}
-	return fmt.Sprintf("%s %d %d", id, n.Time, n.Length)
+	return fmt.Sprintf("%s %d", n.ID, n.Time) // a later version may write it with other space
 }
 
 // AgainID is what an entry is called in a joined record if a later file has an entry with its

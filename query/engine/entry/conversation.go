@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"encoding/json"
 	"cmp"
 	"errors"
 	"fmt"
@@ -71,7 +72,15 @@ func (c *Conversation) isCopy(a *session.Record, i int, b *session.Record, j int
 		}
 		return bytes.Clone(data)
 	}
-	return bytes.Equal(read(a, i), read(b, j))
+	x, y := read(a, i), read(b, j)
+	return bytes.Equal(x, y) || len(x) != len(y) && bytes.Equal(compact(x), compact(y))
+}
+
+// compact returns JSON without the space between its values.
+func compact(data []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, data) // what is not JSON is no copy
+	return b.Bytes()
 }
 
 // Release closes the files that Join added.
