@@ -58,6 +58,7 @@ type Profile struct {
 	CurrentPath string   // that with its path
 	ClientNames []string // how it names itself as a client of MCP servers
 	Servers     Servers  // how it is told of MCP servers
+	Loses       string   // which sessions the agent deletes by itself, whatever a person does; "" for none
 	Deleting    string   // how a person deletes sessions with it, DIR for all of a project; "" if it has no way
 
 	Hooks Hooks // of no file: it has none

@@ -202,6 +202,16 @@ func (r *Registry) ClientNames() (list []string) {
 	return list
 }
 
+// Loses says which sessions an agent deletes by itself; "" for none.
+func (r *Registry) Loses(agent string) string {
+	for p := range r.profiles() {
+		if session.ShortAgent(p.ID) == agent && p.Loses != "" {
+			return p.Loses
+		}
+	}
+	return ""
+}
+
 // Skills says where an agent looks for skills, and whether it has a package in their place; and how it runs hooks.
 type Skills struct {
 	Agent

@@ -27,7 +27,7 @@ type Agent struct{ *adapter.Profile }
 func New() Agent {
 	return Agent{&adapter.Profile{
 		ID: Name, Title: "Gemini CLI", Homes: homes, Sessions: sessions, Files: files, Marks: marks, Kept: storesText,
-		ClientNames: []string{"gemini-cli-mcp-client"}, Deleting: "gemini --delete-session INDEX",
+		ClientNames: []string{"gemini-cli-mcp-client"}, Loses: "sessions after 30 days, and version 0.61.0 each one that was resumed", Deleting: "gemini --delete-session INDEX",
 		Servers:   adapter.Servers{File: "~/.gemini/settings.json, or .gemini/settings.json of a project", Own: "settings.json", Key: "mcpServers"},
 		Resuming:  adapter.Resuming{Program: "gemini", Install: "npm install -g @google/gemini-cli", Args: "--resume ID", Refuses: refuses},
 		Variables: []adapter.Variable{{Name: homeVariable, Use: "the directory above Gemini's .gemini, in place of ~; its tmp/ is searched", Path: true}},

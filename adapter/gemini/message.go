@@ -231,23 +231,13 @@ func (p *parser) readResult() {
 		case len(response) > 0:
 			for _, m := range response {
 				p.AddResult(m.Val)
+				p.readOutput(p.JSON.Text(m.Val))
 			}
 		case len(inline) > 0 && p.AddImage(session.KindResult, inline.Find("mimeType"), inline.Find("data")):
 		case p.JSON.Kind(part.Find("text")) == '"':
 			p.AddResult(part.Find("text"))
 		default:
 			p.Miss(item)
-		}
-	}
-	for i := range e.Parts {
-		part := &e.Parts[i]
-		if code := exitExpr().FindSubmatch(part.Text); code != nil && p.Tools[e.Tool].Deed == session.DeedRun {
-			if n, err := strconv.ParseInt(string(code[1]), 10, 32); err == nil {
-				f.Exit = int32(n)
-			}
-		}
-		if bytes.HasPrefix(part.Text, []byte("Output too large. Showing first")) {
-			e.CustomType = session.PartialResult
 		}
 	}
 	p.Findable(session.Part{Kind: session.KindResult, ToolCallID: e.ToolCallID})
@@ -262,6 +252,21 @@ func (p *parser) readResult() {
 	if n := len(p.Memo.Writes); p.of != "" && n > 0 && !p.again {
 		e.Pending = true
 		p.Memo.Writes[n-1].Offsets = append(slices.Clip(p.Memo.Writes[n-1].Offsets), e.Offset)
+	}
+}
+
+// readOutput reads how a command ended, which its output says.
+func (p *parser) readOutput(text []byte) {
+	if p.Tools[p.Entry.Tool].Deed != session.DeedRun {
+		return
+	}
+	if code := exitExpr().FindSubmatch(text); code != nil {
+		if n, err := strconv.ParseInt(string(code[1]), 10, 32); err == nil {
+			p.Facts.Exit = int32(n)
+		}
+	}
+	if bytes.HasPrefix(text, []byte("Output too large. Showing first")) {
+		p.Entry.CustomType = session.PartialResult
 	}
 }
 

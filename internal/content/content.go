@@ -78,7 +78,10 @@ func Open(path string, limit int64) (*File, error) {
 	var v *Virtual
 	stored, err := either(path, func(path string) (f *os.File, err error) {
 		if f, err = files.OpenNow(path); cannotBe(err) {
-			v, err = StatVirtual(path)
+			virtual, other := StatVirtual(path)
+			if v = virtual; !errors.Is(other, fs.ErrNotExist) {
+				err = other
+			}
 		}
 		return f, err
 	})

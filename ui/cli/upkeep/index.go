@@ -234,10 +234,25 @@ func RunStatus(ctx context.Context, a *app.App, o *statusOptions, _ []string) er
 	if err := out.Print(s); err != nil {
 		return err
 	}
+	o.adviseKeeping(p)
 	if s.Damage != "" {
 		return &problem.Error{Code: problem.CodeDamaged, Message: s.Damage, Hint: "rebuild it: pigrep index --rebuild"}
 	}
 	return placeErr
+}
+
+// adviseKeeping names agents that delete sessions by themselves, if these are not kept.
+func (o *statusOptions) adviseKeeping(p *location.Location) {
+	r, err := index.Open(p.IndexDir)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	for _, x := range snapshot.AgentCounts(p.Agents, r) {
+		if loses := p.Agents.Loses(x.Agent); loses != "" && !slices.Contains(o.Keep, x.Agent) {
+			p.App.Advise("keep copies: pigrep keep "+x.Agent, "%s deletes %s", x.Label, loses)
+		}
+	}
 }
 
 // Status returns what is indexed and what is pending.
