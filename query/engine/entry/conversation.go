@@ -2,8 +2,8 @@ package entry
 
 import (
 	"bytes"
-	"encoding/json"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
