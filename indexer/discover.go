@@ -79,6 +79,11 @@ func (f *Found) sort(path string) adapter.Sort {
 	return sortOf(path)
 }
 
+// isOfDatabase reports whether a path is that of a database with sessions, or of its log.
+func (f *Found) isOfDatabase(path string) bool {
+	return f.sort(strings.TrimSuffix(strings.TrimSuffix(path, "-wal"), "-journal")) == adapter.Database
+}
+
 // sort says what the file with a logical path below the root is.
 func (l rootLayout) sort(path string) adapter.Sort {
 	if l.Layout == nil {

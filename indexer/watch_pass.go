@@ -43,6 +43,10 @@ func (w *watcher) note(e fsnotify.Event) bool {
 	if e.Name == "" || within(e.Name, w.Dir) {
 		return false
 	}
+	if w.found.isOfDatabase(e.Name) {
+		h.all, h.fromEvents = true, true
+		return true
+	}
 	_, known := w.at[e.Name]
 	onlyBytes := e.Op&^(fsnotify.Write|fsnotify.Chmod) == 0
 	dir, isSession := filepath.Dir(e.Name), w.found.sort(e.Name) != adapter.Foreign

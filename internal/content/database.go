@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -183,6 +184,8 @@ func (d *database) release() {
 	case d.users > 0:
 	case d.stale:
 		d.db.Close()
+	case runtime.GOOS == "windows": // its agent could not remove the log
+		d.leave()
 	case !s.ending:
 		s.ending = true
 		time.AfterFunc(idle, end)

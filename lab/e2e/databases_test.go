@@ -22,6 +22,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/opencode"
 	"pigrep/adapter/pi"
+	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/content"
 	"pigrep/internal/jsonl"
@@ -251,6 +252,31 @@ func TestOpenCodeGrows(t *testing.T) {
 	do("DELETE FROM part WHERE message_id = 'msg_2'")
 	do("DELETE FROM message WHERE id > 'msg_1'")
 	h.wantHits(t, h.checked(t).Reader, map[string][]string{"acerola": {"prompt 2"}, "durian": nil})
+}
+
+// A watcher follows the writes to a database, which are in its log.
+func TestWatchDatabase(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, pi.New(), pi.NewOpenClaw())
+	c := newClaw(t, h.dir)
+	c.begin("one", "one", "", "")
+	watchFor(t, h.opt)
+	for i, word := range []string{"acerola", "babaco", "cherimoya"} {
+		c.say("one", "user", "about the "+word)
+		eventually(t, func() string {
+			r, err := index.Open(h.opt.Dir)
+			if err != nil {
+				return err.Error()
+			}
+			defer r.Close()
+			for _, s := range r.Summaries() {
+				if s.ID == "one" && s.Messages == i+1 {
+					return ""
+				}
+			}
+			return "the watcher has not seen a write"
+		})
+	}
 }
 
 // A database that cannot be read is one error, and its sessions are neither new nor gone.
