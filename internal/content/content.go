@@ -78,10 +78,7 @@ func Open(path string, limit int64) (*File, error) {
 	var v *Virtual
 	stored, err := either(path, func(path string) (f *os.File, err error) {
 		if f, err = files.OpenNow(path); cannotBe(err) {
-			virtual, other := StatVirtual(path)
-			if v = virtual; !errors.Is(other, fs.ErrNotExist) {
-				err = other
-			}
+			v, err = StatVirtual(path)
 		}
 		return f, err
 	})
