@@ -67,15 +67,16 @@ func (p *Profile) Roots(env Environment) ([]Root, error) {
 	return list, nil
 }
 
-// Home implements Homed: one of the directories in which all sessions are is there.
+// Home implements Homed: a directory with a name that only this agent gives it, as far down as names say, is there.
 func (p *Profile) Home(has func(name string) bool) Layout {
 	l := NewLayout(p.Sessions, p.Files)
 	for _, f := range l.(forms) {
-		n := slices.IndexFunc(f.names[:len(f.names)-1], func(name string) bool { return strings.ContainsAny(name, "*{") })
-		if n < 0 {
-			n = len(f.names) - 1
+		n := len(f.names) - 1
+		for n > 0 && strings.ContainsAny(f.names[n-1], "*{") {
+			n--
 		}
-		if n > 0 && has(strings.Join(f.names[:n], "/")+"/") {
+		deep := slices.ContainsFunc(f.names[:n], func(name string) bool { return name == "**" || name[0] == '{' })
+		if n > 0 && !deep && has(strings.Join(f.names[:n], "/")+"/") {
 			return l
 		}
 	}

@@ -280,6 +280,10 @@ func (l homeAndMore) ofHome(path []byte) bool {
 // homeOf returns the layout of the home directory of an agent if a root is one.
 func homeOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 	has := func(name string) bool {
+		if strings.Contains(name, "*") {
+			found, _ := fs.Glob(os.DirFS(root.Path), strings.TrimSuffix(name, "/")) // the patterns are well formed
+			return len(found) > 0
+		}
 		info, err := os.Stat(filepath.Join(root.Path, filepath.FromSlash(name)))
 		return err == nil && info.IsDir() == strings.HasSuffix(name, "/")
 	}

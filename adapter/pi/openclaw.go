@@ -49,8 +49,14 @@ func NewOpenClaw() OpenClaw {
 // Roots implements adapter.Agent.
 func (a OpenClaw) Roots(env adapter.Environment) ([]adapter.Root, error) { return a.Profile.Roots(env) }
 
-// Home implements adapter.Homed.
-func (a OpenClaw) Home(has func(name string) bool) adapter.Layout { return a.Profile.Home(has) }
+// Home implements adapter.Homed. Many directories have one named agents: OpenClaw's has its settings beside it, or the
+// agent that there is without settings.
+func (a OpenClaw) Home(has func(name string) bool) adapter.Layout {
+	if !has("openclaw.json") && !has("agents/main/") {
+		return nil
+	}
+	return a.Profile.Home(has)
+}
 
 // clawFiles are where sessions are: since 2026.8 in a database for each agent. A checkpoint is a copy of
 // the beginning of a session, and a trajectory has another format.

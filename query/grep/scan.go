@@ -25,7 +25,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 			return nil
 		}
 	}
-	s := lineScan{w: w, parser: w.adapter.Parse(state), alone: state, last: state, lastAt: from}
+	s := lineScan{w: w, remembers: w.whole != nil, parser: w.adapter.Parse(state), alone: state, last: state, lastAt: from}
 	s.alone.LastTime = unknownTime
 	if known := w.task.Known; known != nil && !w.changed && known.Skipped == 0 {
 		s.read = min(w.task.Indexed, known.Checkpoint.Offset)
@@ -116,6 +116,8 @@ type lineScan struct {
 	lines  int            // before the bytes that come next
 	read   int64          // all lines before this offset were parsed without a problem when they were indexed
 
+	remembers bool // entries are completed: the parser remembers earlier lines, or the places were needed before
+
 	alone  adapter.State // of a line after others that were not parsed, before the header
 	last   adapter.State // as of the line at lastAt
 	lastAt int64
@@ -196,13 +198,15 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 		}
 		// An agent whose parser remembers earlier lines writes entries that do not say all, and a result
 		// may not name its tool.
-		if s.w.whole == nil && (parser.State().Memo != nil || e.Role == session.RoleToolResult && e.Tool == "") {
+		unnamed := e.Role == session.RoleToolResult && e.Tool == "" && e.ToolCallID != ""
+		s.remembers = s.remembers || parser.State().Memo != nil
+		if s.w.whole == nil && (s.remembers || unnamed) {
 			err = s.w.loadPlaces()
 		}
 		if err != nil {
 			return
 		}
-		if s.w.whole != nil {
+		if s.remembers || unnamed {
 			s.w.whole.Complete(e)
 		}
 		at := e.Timestamp
