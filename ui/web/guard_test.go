@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"pigrep/query/facets"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/printer"
+	"pigrep/ui/report"
 )
 
 const testHost = "127.0.0.1:4711"
@@ -28,6 +30,8 @@ func newServer() *Server {
 			Search:   func(context.Context, search.Request) (*search.Response, error) { return &search.Response{}, nil },
 			Sessions: func(context.Context, sessions.Request) (*sessions.Response, error) { return &sessions.Response{}, nil },
 			Facets:   func(context.Context, search.Request) (*facets.Response, error) { return &facets.Response{}, nil },
+			Recap:    func(context.Context, recap.Request) (*recap.Response, error) { return &recap.Response{}, nil },
+			Audits:   func(context.Context, func(*report.Source) error) error { return nil },
 			Values:   func(context.Context) ([]sessions.Facet, error) { return nil, nil },
 			Status:   func() (*printer.Status, error) { return &printer.Status{}, nil },
 			Follow:   func(ctx context.Context, report func(State)) { report(State{Generation: 1}); <-ctx.Done() },
