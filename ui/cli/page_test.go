@@ -26,9 +26,6 @@ func pages(t *testing.T, write map[string]string) (get func(path string) (int, s
 		}
 		args = append(args, "--session-dir", path)
 	}
-	if fixtures := os.Getenv("PIGREP_FIXTURES"); fixtures != "" {
-		args = append(args, "--session-dir", filepath.Join(fixtures, "agents", "claude"), "--session-dir", filepath.Join(fixtures, "real"))
-	}
 	_, get, _ = running(t, func(a *app.App) {
 		for name, text := range write {
 			if err := os.WriteFile(filepath.Join(a.Home, "sessions", name), []byte(text), 0o644); err != nil {
