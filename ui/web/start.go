@@ -90,25 +90,25 @@ func (s *Server) start(ctx context.Context, redact bool) (*startPage, error) {
 
 // cameBack returns the errors that several of the sessions have, the most frequent first.
 func cameBack(res *recap.Response) (list []toldLine) {
-	type error struct {
+	type failure struct {
 		line     toldLine
 		sessions map[string]bool
 	}
-	var found []*error
+	var found []*failure
 	for _, h := range res.Sessions {
 		for _, f := range h.Facts {
 			if f.What != recap.Failed || f.Error == "" {
 				continue
 			}
-			i := slices.IndexFunc(found, func(e *error) bool { return e.line.Text == clipped(f.Error) })
+			i := slices.IndexFunc(found, func(e *failure) bool { return e.line.Text == clipped(f.Error) })
 			if i < 0 {
 				i = len(found)
-				found = append(found, &error{toldLine{"", clipped(f.Error), conversationAddress(h.SessionPath, h.SessionID, f.EntryID, searchParams{})}, make(map[string]bool)})
+				found = append(found, &failure{toldLine{"", clipped(f.Error), conversationAddress(h.SessionPath, h.SessionID, f.EntryID, searchParams{})}, make(map[string]bool)})
 			}
 			found[i].sessions[h.SessionPath] = true
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *error) int { return cmp.Compare(len(b.sessions), len(a.sessions)) })
+	slices.SortStableFunc(found, func(a, b *failure) int { return cmp.Compare(len(b.sessions), len(a.sessions)) })
 	for _, e := range found[:min(len(found), mostBack)] {
 		if n := len(e.sessions); n > 1 {
 			e.line.Label = strconv.Itoa(n) + " sessions"
