@@ -122,7 +122,7 @@ func SortOf(head []byte, of func(*jsonl.Scanner, jsonl.Fields) Sort, parts ...st
 				return sort
 			}
 		case line.Ended || !bytes.HasPrefix(line.Data[i:], []byte("{")):
-		case !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(line.Data, []byte(part)) }):
+		case len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(line.Data, []byte(part)) }):
 			return Transcript
 		}
 	}

@@ -87,6 +87,9 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s is %d, want %d", line, got, want)
 		}
 	}
+	if torn := `{"type":"mess`; SortOf([]byte(torn), NewMarks("").Of) != Foreign {
+		t.Errorf("%s is of an agent without marks", torn)
+	}
 }
 
 // The arguments of a command have no place for what is unknown, and none for what would be an option.

@@ -188,7 +188,7 @@ func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 		want, lack string
 	}{
 		{"/sessions", offer, chosen},
-		{"/sessions", `<span class="fact">claude</span>`, chosen},
+		{"/sessions", `<td class="agent">claude</td>`, chosen},
 		{"/sessions?agent=claude", chosen, "Seedling census"},
 		{"/sessions?agent=claude", "the needle0 of an oven", "Seedling census"},
 		{"/sessions?agent=pi", "Seedling census", "the needle0 of an oven"},
