@@ -33,8 +33,6 @@ func newServer() *Server {
 			Recap:    func(context.Context, recap.Request) (*recap.Response, error) { return &recap.Response{}, nil },
 			Audits:   func(context.Context, func(*report.Source) error) error { return nil },
 			Values:   func(context.Context) ([]sessions.Facet, error) { return nil, nil },
-			Recap:    func(context.Context, recap.Request) (*recap.Response, error) { return &recap.Response{}, nil },
-			Audits:   func(context.Context, func(*report.Source) error) error { return nil },
 			Status:   func() (*printer.Status, error) { return &printer.Status{}, nil },
 			Follow:   func(ctx context.Context, report func(State)) { report(State{Generation: 1}); <-ctx.Done() },
 		},
