@@ -101,7 +101,7 @@ func TestPageHitsAreOneNumber(t *testing.T) {
 			_, body := get(address)
 			bar := textOf(regexp.MustCompile(`(?s)<nav class="hitbar".*?</nav>`).FindString(body))
 			id := regexp.MustCompile(`data-copy="([^"]+)" title="[^"]*">Copy id`).FindStringSubmatch(piece)
-			switch n := number(`([\d,]+)(?: hits?)? (?:Next|$)`, bar); {
+			switch n := number(`([\d,]+)(?: hits?| in all)? (?:Next|$)`, bar); {
 			case n == hits:
 				compared++
 			case id != nil: // of entries that sessions share, a list shows one

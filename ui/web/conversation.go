@@ -232,7 +232,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	if at.Text == "" {
 		return nil
 	}
-	hits, marks, err := s.hitsIn(ctx, c, at.searchParams)
+	hits, all, marks, err := s.hitsIn(ctx, c, at.searchParams)
 	if err != nil {
 		return err
 	}
@@ -244,28 +244,28 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 		return err
 	}
 	view.Marks = string(list)
-	view.addHits(p, at, found)
+	view.addHits(p, at, found, all)
 	return nil
 }
 
 // mostRead is how many hits of a conversation are read: their matched words are highlighted.
 const mostRead = 20
 
-// hitsIn returns the entry of each hit of a query in a conversation, by its index in the file, and
-// the matched words. There may be many hits, so they come from the index and are not read.
-func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, marks []match.Mark, err error) {
+// hitsIn returns the entry of each hit of a query in a conversation, by its index in the file, how many hits
+// there are with those that are in no entry of it, and the matched words. There may be many hits, so they come from the index and are not read.
+func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, all int, marks []match.Mark, err error) {
 	req := s.request(q, c.Page.Conversation.Redact)
 	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
 	offsets, err := s.Find(ctx, req)
 	if _, ok := errors.AsType[*words.TextError](err); ok {
-		return nil, nil, nil
+		return nil, 0, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
 	res, err := s.Search(ctx, req)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
 	for i := range res.Hits {
 		if res.Hits[i].Loose && !res.Hits[0].Loose {
@@ -282,7 +282,7 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 			list = append(list, n)
 		}
 	}
-	return list, marks, nil
+	return list, len(offsets), marks, nil
 }
 
 // marked returns the marks of a fragment as they are on a page, in lower case.
@@ -297,8 +297,9 @@ func marked(f match.Fragment) (list []match.Mark) {
 }
 
 // addHits links to the hits before and after the current entry, in the order of the page.
-// found is the entry named in the URL, -1 if there is none.
-func (view *conversationPage) addHits(p *html.Page, at place, found int) {
+// found is the entry named in the URL, -1 if there is none; all is the number of hits in the session, of which
+// some may be in what the page does not show.
+func (view *conversationPage) addHits(p *html.Page, at place, found, all int) {
 	var hits, numbers []int // entries with hits, and the number of the first hit of each
 	before, total := 0, 0   // before is the number of entries with hits before the current one
 	for _, s := range p.Steps {
@@ -309,7 +310,8 @@ func (view *conversationPage) addHits(p *html.Page, at place, found int) {
 			hits, numbers, total = append(hits, s.Entry), append(numbers, total+1), total+n
 		}
 	}
-	l := &hitLinks{Text: human.Plural(total, "hit", "hits")}
+	inAll := human.When(all > total, " shown, of "+human.Number(all)+" in all")
+	l := &hitLinks{Text: human.Plural(total, "hit", "hits") + inAll}
 	view.Hits = l
 	if len(hits) == 0 {
 		return
@@ -322,7 +324,7 @@ func (view *conversationPage) addHits(p *html.Page, at place, found int) {
 		if more := p.Site.Hits[found] - 1; more > 0 {
 			l.Text = "hits " + human.Number(numbers[n]) + "–" + human.Number(numbers[n]+more)
 		}
-		l.Text += " of " + human.Number(total)
+		l.Text += " of " + human.Number(total) + inAll
 	case found >= 0: // Next links to the first hit after it
 		n = before - 1
 	}
