@@ -18,7 +18,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/adapter/agents"
 	"pigrep/index"
+	"pigrep/internal/session"
 	"pigrep/lab/testkit"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
@@ -239,6 +241,19 @@ func examples(t *testing.T) []example {
 // elsewhere says which examples cannot run here: they need what a test has not, such as an engine,
 // or do not end by themselves.
 var elsewhere = regexp.MustCompile(`^pigrep (watch|tui|web|push|remote|hosts|keep|commit|log)\b|--watch\b|--lessons\b|--from team|--on |^pigrep resume$|^pigrep (export|report) .*--open|tui --print|init (zsh|fish|powershell)|fpath|\$URL|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff|ssh|vim) |\| *vim\b|\bvim -q |^fzf\b|\| *fzf\b`)
+
+// The table of README has a row for each agent.
+func TestReadmeNamesAgents(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range agents.All() {
+		if name := session.ShortAgent(a.Name()); !strings.Contains(string(readme), "| `"+name+"` |") {
+			t.Errorf("README has no row for %s", name)
+		}
+	}
+}
 
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.
