@@ -403,15 +403,15 @@ func (r *setupRun) undo(f *offer) error {
 
 // save writes down what was done.
 func (r *setupRun) save() error {
+	out, _, err := readUser(r.journal)
+	if err != nil {
+		return err
+	}
 	if len(r.done) == 0 {
-		err := os.Remove(r.journal)
+		err := os.Remove(out.Path) // what a link leads to: the link is the user's
 		for dir := filepath.Dir(r.journal); dir != r.Home && os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir) // until others use it
 		}
-		return err
-	}
-	out, _, err := readUser(r.journal)
-	if err != nil {
 		return err
 	}
 	data, err := json.Marshal(r.done)
