@@ -27,7 +27,7 @@ type parser struct {
 	held    [][]byte          // texts of parts that details may repeat
 	values  []adapter.Unknown // of the details
 	budget  int               // bytes of held that may still be searched
-	agent   bool              // the file is that of a subagent
+	agent   bool              // the file is a subagent's
 }
 
 // parentOf returns the session that a subagent in this file works for, as the directory says.

@@ -66,7 +66,7 @@ const (
 	archivedDir = "archived_sessions"
 )
 
-// files are those of Codex's own directory, in which nothing else is opened. A session may have several segments.
+// files lists what is opened in Codex's own directory. A session may have several segments.
 const files = `
 	sessions/**/rollout-*.jsonl
 	archived_sessions/**/rollout-*.jsonl

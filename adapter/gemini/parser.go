@@ -173,7 +173,7 @@ func (p *parser) mark(typ string) {
 	p.Memo.Tip = e.ID
 }
 
-// header reads what the file says of the session. It stands again after each resume.
+// header reads what the file says of the session. It is written again after each resume.
 func (p *parser) header(all jsonl.Fields) {
 	h, m := &p.Known.Header, &p.Memo
 	m.ID = cmp.Or(m.ID, adapter.Short(p.JSON.String(all.Find("sessionId")), longestID))

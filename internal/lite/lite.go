@@ -94,7 +94,7 @@ func Open(path string) (*DB, error) {
 	db := &DB{path: path, file: file, cached: make(map[uint32][]byte)}
 	if err := db.open(); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return db, nil
 }

@@ -49,7 +49,7 @@ func (s *sparse) ReadAt(p []byte, offset int64) (n int, err error) {
 	return len(p), err
 }
 
-// fill fills a piece of the file at an offset.
+// fill reads a piece of the file at an offset.
 func (s *sparse) fill(p []byte, offset int64) {
 	for i := range p {
 		p[i] = ' '

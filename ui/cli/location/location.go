@@ -80,8 +80,8 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	if p.Elsewhere == nil || p.Elsewhere.Here {
 		err = p.check(len(o.SessionDir) > 0)
 	}
-	if err != nil && len(o.SessionDir) == 0 {
-		if samples, ok := samples(a); ok {
+	if len(o.SessionDir) == 0 && (err != nil || p.Elsewhere == nil) {
+		if samples, ok := samples(a); ok && (err != nil || !hasFiles(p.Roots)) {
 			a.Advise("name a directory with sessions: --session-dir DIR", "no sessions on this machine: searching the samples in %s", samples.Path)
 			p.Roots, err = []adapter.Root{samples}, nil
 		}
@@ -337,6 +337,21 @@ func samples(a *app.App) (adapter.Root, bool) {
 	info, err := os.Stat(dir)
 	own := adapter.Within(files.RealPath(a.WorkDir), files.RealPath(dir)) // another repository may call itself so, and lead elsewhere
 	return adapter.Root{Path: dir, Origin: "samples"}, err == nil && info.IsDir() && own
+}
+
+// hasFiles reports whether there is a file that may be a session below one of the roots.
+func hasFiles(roots []adapter.Root) (found bool) {
+	for _, r := range roots {
+		_ = filepath.WalkDir(r.Path, func(path string, d fs.DirEntry, err error) error { // what cannot be read is said later
+			found = found || err == nil && !d.IsDir() && (r.Layout == nil || r.Layout.File([]byte(session.Slashed(strings.TrimPrefix(path[len(r.Path):], string(filepath.Separator))))) != adapter.Foreign)
+			if found || errors.Is(err, fs.ErrPermission) {
+				found = true
+				return filepath.SkipAll
+			}
+			return nil
+		})
+	}
+	return found
 }
 
 // Disk opens session files for package query.
