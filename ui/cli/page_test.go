@@ -32,11 +32,10 @@ func pages(t *testing.T, write map[string]string) (get func(path string) (int, s
 				t.Fatal(err)
 			}
 		}
+		if code := Run(t.Context(), a, append([]string{"index", "--session-dir", filepath.Join(a.Home, "sessions")}, args...)); code != 0 {
+			t.Fatalf("indexing ends with %d", code)
+		}
 	}, args...)
-	waitFor(t, func() bool { // until it has indexed all files
-		_, status := get("/status")
-		return strings.Contains(status, "<dd>complete, generation ")
-	})
 	return get
 }
 
